@@ -1,0 +1,1 @@
+"""The one door to a cloud: openstacksdk behind an async interface, with retries, throttling and watches."""

@@ -1,0 +1,1 @@
+"""Resource types: one folder a service, one declarative class a type."""

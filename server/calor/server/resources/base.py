@@ -1,0 +1,420 @@
+"""What a resource type is, and what it may ask of the engine.
+
+A type declares its properties, attributes and rules, and writes only the code that no declaration can say. The
+engine calls the methods below; each may be called again after a crash at any line, so each is idempotent.
+
+    class KeyPair(ResourceType[KeyPairProps]):
+        name, props = "OS::Nova::KeyPair", KeyPairProps
+        collection = KEYPAIRS
+        async def create(self, at: Context, want: KeyPairProps) -> str: ...
+"""
+
+import enum
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from calor.server.cloud.door import Cloud, Collection
+from calor.server.template.properties import AttributeSchema, Support
+
+P = TypeVar("P")
+
+
+class ReferenceId(enum.Enum):
+    """What ``get_resource`` gives once the resource exists (resource-types.json, ``reference_id``)."""
+
+    PHYSICAL_ID = "physical_id"
+    LOGICAL_NAME = "logical_name"
+    PHYSICAL_NAME = "physical_name"
+    OWN = "own"  # the type overrides `reference`
+
+
+class UpdateReplace(Exception):
+    """Raised by `update`: this change cannot be made in place after all."""
+
+
+class ResourceFailed(Exception):
+    """The resource reached a failed state. The message becomes the status reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackFacts:
+    """The stack a resource belongs to."""
+
+    id: str
+    name: str
+    project_id: str
+    user_id: str
+    root_id: str
+    region: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Incarnation:
+    """One physical incarnation of a template resource, as the store has it.
+
+    ``id`` is the row's UUID, made before any call to the cloud: the token by which a twin is found after a
+    crash, and the instance id of a server. ``physical_name`` is STACK-RESOURCE-SUFFIX, cut to the type's
+    limit, unique and the same after a crash. ``data`` is what the type remembered (encrypted at rest).
+    """
+
+    id: str
+    name: str
+    type: str
+    physical_name: str
+    physical_id: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    attempted: bool = False  # a `create` of this incarnation may have reached the cloud before
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signal:
+    """One received signal. ``number`` counts from 1 per resource; ``details`` is the body, parsed."""
+
+    number: int
+    details: Mapping[str, Any]
+    received_at: datetime
+
+
+class SignalTransport(enum.Enum):
+    CFN_SIGNAL = "CFN_SIGNAL"
+    TEMP_URL_SIGNAL = "TEMP_URL_SIGNAL"
+    HEAT_SIGNAL = "HEAT_SIGNAL"
+    NO_SIGNAL = "NO_SIGNAL"
+    ZAQAR_SIGNAL = "ZAQAR_SIGNAL"
+
+
+class Urls(Protocol):
+    """Addresses as the *guest* must use them (design §8, F047)."""
+
+    def signal(self, resource_id: str) -> str:
+        """Signed CFN signal URL of a resource; the same each time; dies with the resource."""
+        ...
+
+    def wait_condition(self, resource_id: str) -> str: ...
+
+    @property
+    def cfn(self) -> str:
+        """``http://…:8000``, without a path."""
+        ...
+
+    @property
+    def orchestration(self) -> str:
+        """``http://…:8004``, without a path: instance endpoints, our ``/v3``, the agent's file."""
+        ...
+
+    def heat_signal(self, resource_name: str) -> str:
+        """Native signal URL (``/v1/{project}/stacks/…/resources/NAME/signal``)."""
+        ...
+
+
+class Guests(Protocol):
+    """Identities for what runs inside instances (design §8). All of them die with the resource."""
+
+    async def bootstrap_token(self, resource_id: str) -> str:
+        """Good for one thing: enrolling one secret for this server. The same until used or re-armed."""
+        ...
+
+    async def ec2_pair(self, resource_id: str) -> tuple[str, str]:
+        """(access key, secret key) for the CFN endpoint, rights as narrow as the bearer tokens'."""
+        ...
+
+    async def password(self, resource_id: str) -> tuple[str, str]:
+        """(user id, password) for our own ``/v3/auth/tokens``."""
+        ...
+
+    def agent_file(self) -> tuple[str, str]:
+        """(URL path, sha256) of the agent's ``.pyz`` served now."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """A software config as stored."""
+
+    id: str
+    name: str
+    group: str
+    config: Any
+    inputs: Sequence[Mapping[str, Any]] = ()
+    outputs: Sequence[Mapping[str, Any]] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    created_at: datetime | None = None
+
+
+class Configs(Protocol):
+    async def create(
+        self,
+        *,
+        ident: str,
+        name: str,
+        group: str,
+        config: Any,
+        inputs: Sequence[Mapping[str, Any]] = (),
+        outputs: Sequence[Mapping[str, Any]] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> Config:
+        """``ident`` is chosen by the caller, so that a second call after a crash finds the first's."""
+        ...
+
+    async def get(self, ident: str) -> Config | None:
+        """None when there is none in this project."""
+        ...
+
+    async def delete(self, ident: str) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """A config applied to a server. ``status`` is IN_PROGRESS, COMPLETE or FAILED."""
+
+    id: str
+    server_id: str
+    config_id: str
+    action: str
+    status: str
+    status_reason: str = ""
+    input_values: Mapping[str, Any] = field(default_factory=dict)
+    output_values: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Deployments(Protocol):
+    """Deployments of this stack. What becomes visible to one server together is one commit, in name order."""
+
+    async def put(
+        self,
+        *,
+        ident: str,
+        server_id: str,
+        config_id: str,
+        action: str,
+        input_values: Mapping[str, Any],
+        status: str,
+        status_reason: str = "",
+    ) -> Deployment:
+        """Create, or point at a new config (which starts a new run)."""
+        ...
+
+    async def get(self, ident: str) -> Deployment | None: ...
+
+    async def finish(
+        self, ident: str, *, status: str, status_reason: str, output_values: Mapping[str, Any]
+    ) -> Deployment: ...
+
+    async def finished(self, ident: str) -> Deployment:
+        """Wait until the deployment is no longer IN_PROGRESS.
+
+        Raises `ResourceFailed` with what is known of the guest when it stays out of contact longer than the
+        contact time-out, or when its server is gone.
+        """
+        ...
+
+    async def delete(self, ident: str) -> None: ...
+
+
+class Context(Protocol):
+    """All that a type's methods may use. One per call."""
+
+    @property
+    def cloud(self) -> Cloud: ...
+    @property
+    def stack(self) -> StackFacts: ...
+    @property
+    def me(self) -> Incarnation:
+        """The row as it is now (after `remember`, with the new data)."""
+        ...
+
+    @property
+    def urls(self) -> Urls: ...
+    @property
+    def guests(self) -> Guests: ...
+    @property
+    def configs(self) -> Configs: ...
+    @property
+    def deployments(self) -> Deployments: ...
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Server settings a type may read: ``default_software_config_transport``, ``default_user_data_format``,
+        ``default_deployment_signal_transport``, ``max_server_user_data_size`` …"""
+        ...
+
+    async def remember(self, **data: Any) -> None:
+        """Durable before it returns. A value of None forgets the key."""
+        ...
+
+    async def write_metadata(self, metadata: Mapping[str, Any]) -> None: ...
+
+    async def signals(self) -> Sequence[Signal]:
+        """All signals this incarnation has received, oldest first (for a WaitCondition: of its handle)."""
+        ...
+
+    async def signals_of(self, reference: str) -> Sequence[Signal]:
+        """Signals of a handle of the same stack, by what ``get_resource`` gave for it."""
+        ...
+
+    async def another_signal(self, seen: int, *, of: str | None = None) -> None:
+        """Wait until more than ``seen`` signals are there."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    def now(self) -> datetime: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nested:
+    """A child stack that a type wants. The engine makes, updates and deletes it inside the same tree.
+
+    ``template`` is a parsed mapping or a source text; ``parameters`` are resolved values; ``files`` and the
+    environment are the parent's unless given. ``batch`` is the rolling-update rule, if any.
+    """
+
+    template: Mapping[str, Any] | str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    file: str = ""
+    timeout_mins: int | None = None
+    batch: Mapping[str, Any] | None = None
+    environment: Mapping[str, Any] | None = None
+    files: Mapping[str, str] | None = None
+
+
+class Child(Protocol):
+    """A child stack as attributes see it."""
+
+    @property
+    def stack_id(self) -> str: ...
+    def arn(self) -> str: ...
+    async def output(self, name: str) -> Any: ...
+    def members(self) -> Sequence[str]:
+        """Names of the resources, in template order."""
+        ...
+
+    async def reference(self, member: str) -> Any: ...
+    async def attribute(self, member: str, *path: Any) -> Any: ...
+
+
+class ResourceType(Generic[P]):
+    """One type. Instances are stateless and shared."""
+
+    name: ClassVar[str]
+    props: ClassVar[type[Any]]
+    attributes: ClassVar[Mapping[str, AttributeSchema]] = {}
+    collection: ClassVar[Collection | None] = None
+    support: ClassVar[Support] = Support()
+    ready: ClassVar[frozenset[str]] = frozenset({"ACTIVE"})
+    failed: ClassVar[frozenset[str]] = frozenset({"ERROR"})
+    reference_id: ClassVar[ReferenceId] = ReferenceId.PHYSICAL_ID
+    physical_name_limit: ClassVar[int] = 255
+    pure: ClassVar[bool] = False
+    """No side effects and no waiting: one commit in its life (RandomString, Value, SoftwareConfig …)."""
+    needs_trust: ClassVar[bool] = False
+    """Work that happens without a user's token (signals to the cloud, later polling)."""
+    no_signal_actions: ClassVar[frozenset[str]] = frozenset({"SUSPEND", "DELETE"})
+    supports: ClassVar[frozenset[str]] = frozenset()
+    """Of ``signal``, ``suspend``, ``resume``, ``check``, ``snapshot``."""
+    is_nested: ClassVar[bool] = False
+    has_metadata_endpoint: ClassVar[bool] = False
+    """Its metadata is polled by instances (OS::Nova::Server)."""
+
+    # --- deciding: pure ---------------------------------------------------------------------------------
+
+    def validate(self, properties: Mapping[str, Any]) -> Sequence[str]:
+        """Rules beyond the schema, on the raw properties (values not yet known are `UNKNOWN`): messages."""
+        return ()
+
+    def must_replace(self, was: Mapping[str, Any], want: Mapping[str, Any], changed: frozenset[str]) -> str | None:
+        """A reason to replace although every changed property may be updated, or None."""
+        return None
+
+    def keeps(self, was: Mapping[str, Any], want: Mapping[str, Any], changed: frozenset[str]) -> frozenset[str]:
+        """Changed properties that, given the others, do not force a replacement after all."""
+        return frozenset()
+
+    def hidden_dependencies(
+        self, mine: Mapping[str, Any], others: Mapping[str, tuple[str, Mapping[str, Any]]]
+    ) -> frozenset[str]:
+        """Names of resources this one needs though it does not refer to them.
+
+        ``others`` maps a name to (type, unresolved properties); references in them are the template's nodes.
+        """
+        return frozenset()
+
+    # --- doing ------------------------------------------------------------------------------------------
+
+    async def create(self, at: Context, want: P) -> str | None:
+        """Start creating; answer the physical id as soon as it is known.
+
+        When ``at.me.attempted``, look for the twin first (by name, natural key or metadata).
+        """
+        raise NotImplementedError(self.name)
+
+    async def settle(self, at: Context, want: P) -> None:
+        """Wait until it is ready. Raises `ResourceFailed`."""
+        if self.collection is not None and at.me.physical_id:
+            await at.cloud.settled(self.collection, at.me.physical_id, ready=self.ready, failed=self.failed)
+
+    async def update(self, at: Context, want: P, was: P, changed: frozenset[str]) -> None:
+        """Change in place and wait until done. Called again with the same arguments after a crash."""
+        raise UpdateReplace(self.name)
+
+    async def delete(self, at: Context, was: P | None) -> None:
+        """Start deleting. What is gone already is fine. ``was`` is None if the row never had valid properties."""
+        if self.collection is not None and at.me.physical_id:
+            await at.cloud.delete(self.collection, at.me.physical_id)
+
+    async def settle_delete(self, at: Context) -> None:
+        if self.collection is not None and at.me.physical_id:
+            await at.cloud.gone(self.collection, at.me.physical_id)
+
+    async def find_twin(self, at: Context, want: P) -> str | None:
+        """The physical id of what an earlier, interrupted `create` made; None if it made nothing."""
+        return None
+
+    async def check(self, at: Context, was: P) -> None:
+        """Raise `ResourceFailed` if it is not there or not well."""
+        raise NotImplementedError(self.name)
+
+    async def suspend(self, at: Context, was: P) -> None:
+        raise NotImplementedError(self.name)
+
+    async def resume(self, at: Context, was: P) -> None:
+        raise NotImplementedError(self.name)
+
+    async def signal(self, at: Context, details: Mapping[str, Any]) -> str:
+        """Take a signal. Answers the reason text for the SIGNAL event. Runs after the signal is durable."""
+        raise NotImplementedError(self.name)
+
+    # --- answering --------------------------------------------------------------------------------------
+
+    async def reference(self, at: Context) -> Any:
+        """Only where ``reference_id`` is OWN."""
+        return at.me.physical_id
+
+    async def attribute(self, at: Context, was: P, name: str) -> Any:
+        """One attribute, live. The default reads the key of the cloud object; ``show`` is all of it."""
+        if self.collection is None or not at.me.physical_id:
+            return None
+        record = await at.cloud.get(self.collection, at.me.physical_id)
+        return dict(record) if name == "show" else record.get(name)
+
+    # --- nested types -----------------------------------------------------------------------------------
+
+    def nested(self, me: Incarnation, want: P, was: Nested | None, current: Sequence[str]) -> Nested:
+        """The child stack wanted now. ``current`` are the members that exist. Pure."""
+        raise NotImplementedError(self.name)
+
+    async def nested_attribute(self, at: Context, child: Child, was: P, name: str, path: Sequence[Any]) -> Any:
+        """An attribute of a nested type, with the rest of the ``get_attr`` path."""
+        raise NotImplementedError(self.name)
+
+
+Resolver = Callable[[str], Awaitable[str]]
+
+
+class Registry(Protocol):
+    """All types, by name and alias. Built-ins are in one explicit tuple; a third party adds its own."""
+
+    def get(self, name: str) -> ResourceType[Any] | None: ...
+    def names(self) -> Sequence[str]: ...
