@@ -1,0 +1,1 @@
+"""Measurements of Calor against the budgets of its design; JSON lines out."""

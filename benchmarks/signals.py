@@ -1,0 +1,69 @@
+"""What instances send: signals and metadata polls."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from benchmarks.harness import client, dev
+from benchmarks.stacks import HOT
+
+Row = dict[str, Any]
+
+WAITING = {
+    "heat_template_version": HOT,
+    "resources": {
+        "handle": {"type": "OS::Heat::WaitConditionHandle", "properties": {"signal_transport": "CFN_SIGNAL"}},
+        "wait": {
+            "type": "OS::Heat::WaitCondition",
+            "properties": {"handle": {"get_resource": "handle"}, "timeout": 600, "count": 1},
+        },
+    },
+}
+
+
+async def signal_to_complete() -> AsyncIterator[Row]:
+    """From the answer-less moment of sending to the stack being COMPLETE, seen by polling each 2 ms."""
+    took = []
+    async with dev("--driver", "record") as cloud, client(cloud.ready) as heat:
+        for number in range(30):
+            name = f"signal-{number}"
+            ident = await heat.create(name, WAITING)
+            while True:
+                answer = await heat.call("GET", f"/stacks/{name}/{ident}/resources/wait")
+                if answer["resource"]["resource_status"] == "CREATE_IN_PROGRESS":
+                    break
+                await asyncio.sleep(0.01)
+            began = time.perf_counter()
+            await heat.call("POST", f"/stacks/{name}/{ident}/resources/handle/signal", json={"id": "1"})
+            await heat.finished(name, ident, "CREATE", pause=0.002)
+            took.append(time.perf_counter() - began)
+            await heat.delete(name, ident)
+    yield {
+        "bench": "signal-to-complete",
+        "p50_ms": round(statistics.median(took) * 1000, 1),
+        "max_ms": round(max(took) * 1000, 1),
+    }
+
+
+async def metadata_polls() -> AsyncIterator[Row]:
+    """`GET software_deployments/metadata/{server}` with 5 deployments, 20 connections, 5 seconds."""
+    async with dev("--driver", "record") as cloud, client(cloud.ready) as heat:
+        server = "5d5d5d5d-0000-4000-8000-000000000001"
+        for number in range(5):
+            config = await heat.call(
+                "POST", "/software_configs", json={"name": f"c{number}", "group": "script", "config": "#!/bin/sh\n"}
+            )
+            body = {"config_id": config["software_config"]["id"], "server_id": server, "action": "CREATE"}
+            await heat.call("POST", "/software_deployments", json=body)
+        count, until = 0, time.perf_counter() + 5
+
+        async def poll() -> None:
+            nonlocal count
+            while time.perf_counter() < until:
+                await heat.call("GET", f"/software_deployments/metadata/{server}")
+                count += 1
+
+        await asyncio.gather(*(poll() for _ in range(20)))
+        yield {"bench": "metadata-polls", "per_second": round(count / 5)}
