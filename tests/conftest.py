@@ -1,0 +1,127 @@
+"""Dev clouds for the tests that run the real thing: real processes, real HTTP, the real `openstack` client."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CLIENT = Path(sys.executable).with_name("openstack")
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+class DevCloud:
+    """A `calor dev` on a state directory of its own. `start` returns when its ready file is there."""
+
+    def __init__(self, state: Path, *options: str) -> None:
+        self.state, self.options = state, options
+        self.ready: dict[str, Any] = {}
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> "DevCloud":
+        ports = ("--port", "0", "--orchestration-port", "0", "--cfn-port", "0")
+        return self._launch("dev", "--state-dir", str(self.state), *ports, *self.options)
+
+    def start_server(self) -> "DevCloud":
+        """Only the server, beside a cloud that lives."""
+        return self._launch("server", "--dev", str(self.state))
+
+    def _launch(self, *arguments: str) -> "DevCloud":
+        ready = self.state.with_suffix(".ready")
+        ready.unlink(missing_ok=True)
+        log = self.state.with_suffix(".log")
+        command = [sys.executable, "-m", "calor.server", *arguments, "--ready-file", str(ready)]
+        with log.open("ab") as sink:
+            process = subprocess.Popen(command, stdout=sink, stderr=sink, start_new_session=True)
+        self.processes.append(process)
+        until = time.monotonic() + 180
+        while not ready.exists():
+            assert process.poll() is None, f"{command} ended with {process.returncode}:\n{log.read_text()[-3000:]}"
+            assert time.monotonic() < until, f"{command} was not ready in time:\n{log.read_text()[-3000:]}"
+            time.sleep(0.02)
+        self.ready.update(json.loads(ready.read_text()))
+        return self
+
+    def kill(self, *names: str) -> None:
+        """kill -9 the processes named ``pid`` (server) or ``cloud_pid``, and wait until they are gone."""
+        for pid in {int(self.ready[name]) for name in names}:
+            os.kill(pid, signal.SIGKILL)
+            while _alive(pid):
+                for process in self.processes:
+                    process.poll()
+                time.sleep(0.005)
+
+    def stop(self) -> None:
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                process.terminate()
+        for pid in {int(self.ready[name]) for name in ("pid", "cloud_pid") if name in self.ready}:
+            if _alive(pid):
+                os.kill(pid, signal.SIGTERM)
+        for process in self.processes:
+            process.wait(90)
+
+    def run(self, *arguments: str, cloud: str = "calor", limit: float = 300) -> subprocess.CompletedProcess[str]:
+        """The unmodified `openstack` client."""
+        environment = dict(os.environ, OS_CLIENT_CONFIG_FILE=str(self.ready["clouds_yaml"]), OS_CLOUD=cloud)
+        command = [str(CLIENT), *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit)
+
+    def openstack(self, *arguments: str, cloud: str = "calor", limit: float = 300) -> str:
+        """Like `run`, but it must succeed; answers stdout."""
+        answer = self.run(*arguments, cloud=cloud, limit=limit)
+        assert answer.returncode == 0, (
+            f"openstack {' '.join(arguments)}\n{answer.stdout}\n{answer.stderr}\n{self.tail()}"
+        )
+        return answer.stdout
+
+    def json(self, *arguments: str, **more: Any) -> Any:
+        return json.loads(self.openstack(*arguments, "-f", "json", **more))
+
+    def outputs(self, stack: str) -> dict[str, Any]:
+        found = self.json("stack", "show", stack)["outputs"]
+        return {output["output_key"]: output.get("output_value") for output in found}
+
+    def tail(self, size: int = 6000) -> str:
+        return self.state.with_suffix(".log").read_text()[-size:]
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.fixture
+def shared() -> Path:
+    """Facts, corpus and workloads beside the checkout."""
+    return SHARED
+
+
+@pytest.fixture
+def dev_cloud(tmp_path: Path) -> Iterator[Callable[..., DevCloud]]:
+    """Makes dev clouds that end with the test."""
+    made: list[DevCloud] = []
+
+    def make(*options: str) -> DevCloud:
+        made.append(DevCloud(tmp_path / f"state-{len(made)}", *options))
+        return made[-1].start()
+
+    yield make
+    for cloud in made:
+        cloud.stop()
+
+
+@pytest.fixture(scope="session")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCloud]:
+    """One dev cloud with real sandboxes, shared by the tests of a run."""
+    shared_cloud = DevCloud(tmp_path_factory.mktemp("dev") / "state").start()
+    yield shared_cloud
+    shared_cloud.stop()
