@@ -131,7 +131,7 @@ def test_version_4_as_keystoneclient_makes_it() -> None:
             "verb": "GET",
             "path": "/v1/",
             "params": params,
-            "headers": {**headers, "Authorization": start},
+            "headers": {"host": "cfn:8000", "X-Amz-Date": "20260506T070809Z", "Authorization": start},
             "body_hash": hashlib.sha256(b"").hexdigest(),
         }
     )
