@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from calor.server.cloud.door import Cloud, Collection
-from calor.server.template.properties import AttributeSchema, Support
+from calor.server.template.properties import AttributeSchema, PropertySchema, Support
 
 P = TypeVar("P")
 
@@ -317,6 +317,12 @@ class ResourceType(Generic[P]):
     is_nested: ClassVar[bool] = False
     has_metadata_endpoint: ClassVar[bool] = False
     """Its metadata is polled by instances (OS::Nova::Server)."""
+    any_properties: ClassVar[bool] = False
+    """Takes properties that its schema does not name (OS::Heat::None)."""
+    any_attributes: ClassVar[bool] = False
+    """Has attributes that only its properties or child stack know (outputs of a deployment, of a nested template)."""
+    update_policy: ClassVar[Mapping[str, PropertySchema]] = {}
+    deletion_policies: ClassVar[tuple[str, ...]] = ("Delete", "Retain")
 
     # --- deciding: pure ---------------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""OS::Cinder::…: the volume service."""

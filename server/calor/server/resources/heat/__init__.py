@@ -1,0 +1,1 @@
+"""OS::Heat::…: what the server itself provides."""

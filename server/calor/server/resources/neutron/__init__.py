@@ -1,0 +1,1 @@
+"""OS::Neutron::…: the network service."""

@@ -1,0 +1,1 @@
+"""OS::Nova::…: the compute service."""
