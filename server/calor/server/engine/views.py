@@ -3,32 +3,13 @@
 The API turns them into Heat's JSON; key names of Heat's answers are the API's business.
 """
 
-import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-
-class Action(enum.Enum):
-    INIT = "INIT"
-    CREATE = "CREATE"
-    UPDATE = "UPDATE"
-    DELETE = "DELETE"
-    ROLLBACK = "ROLLBACK"
-    SUSPEND = "SUSPEND"
-    RESUME = "RESUME"
-    CHECK = "CHECK"
-    SNAPSHOT = "SNAPSHOT"
-    RESTORE = "RESTORE"
-    ADOPT = "ADOPT"
-    SIGNAL = "SIGNAL"
-
-
-class Status(enum.Enum):
-    IN_PROGRESS = "IN_PROGRESS"
-    COMPLETE = "COMPLETE"
-    FAILED = "FAILED"
+from calor.server.store.states import Action as Action
+from calor.server.store.states import Status as Status
 
 
 @dataclass(frozen=True, kw_only=True)

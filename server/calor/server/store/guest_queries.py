@@ -1,0 +1,90 @@
+"""Reading signals, software configs, deployments and guests."""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from calor.server.store.database import Database
+from calor.server.store.guest_models import Guest, Mailbox, Run, Signal, SoftwareConfig, SoftwareDeployment
+from calor.server.store.queries import fetch, fetch_one
+from calor.server.store.rows import ConfigRow, DeploymentRow, GuestRow, RunRow, SignalRow
+
+
+async def signals(database: Database, resource_id: str) -> list[SignalRow]:
+    query = sa.select(Signal.__table__).where(Signal.resource_id == resource_id).order_by(Signal.number)
+    return await fetch(database, SignalRow, query)
+
+
+async def last_signal(database: Database, resource_id: str) -> int:
+    """The number of the newest signal, 0 when there is none."""
+
+    async def work(connection: AsyncConnection) -> int:
+        query = sa.select(sa.func.max(Signal.number)).where(Signal.resource_id == resource_id)
+        return int((await connection.execute(query)).scalar_one() or 0)
+
+    return await database.read(work)
+
+
+async def config(database: Database, ident: str) -> ConfigRow | None:
+    query = sa.select(SoftwareConfig.__table__).where(SoftwareConfig.id == ident)
+    return await fetch_one(database, ConfigRow, query)
+
+
+async def configs(database: Database, project_id: str | None) -> list[ConfigRow]:
+    query = sa.select(SoftwareConfig.__table__).order_by(SoftwareConfig.created_at, SoftwareConfig.id)
+    if project_id is not None:
+        query = query.where(SoftwareConfig.project_id == project_id)
+    return await fetch(database, ConfigRow, query)
+
+
+async def configs_by_id(database: Database, idents: Sequence[str]) -> list[ConfigRow]:
+    query = sa.select(SoftwareConfig.__table__).where(SoftwareConfig.id.in_(idents))
+    return await fetch(database, ConfigRow, query)
+
+
+async def deployment(database: Database, ident: str) -> DeploymentRow | None:
+    query = sa.select(SoftwareDeployment.__table__).where(SoftwareDeployment.id == ident)
+    return await fetch_one(database, DeploymentRow, query)
+
+
+async def deployments(
+    database: Database, *, project_id: str | None = None, server_id: str | None = None, config_id: str | None = None
+) -> list[DeploymentRow]:
+    """In name order, as agents apply them."""
+    query = sa.select(SoftwareDeployment.__table__)
+    if project_id is not None:
+        query = query.where(SoftwareDeployment.project_id == project_id)
+    if server_id is not None:
+        query = query.where(SoftwareDeployment.server_id == server_id)
+    if config_id is not None:
+        query = query.where(SoftwareDeployment.config_id == config_id)
+    return await fetch(database, DeploymentRow, query.order_by(SoftwareDeployment.name, SoftwareDeployment.created_at))
+
+
+async def mailbox(database: Database, server_id: str) -> int:
+    async def work(connection: AsyncConnection) -> int:
+        query = sa.select(Mailbox.version).where(Mailbox.server_id == server_id)
+        return int((await connection.execute(query)).scalar_one_or_none() or 0)
+
+    return await database.read(work)
+
+
+async def guest(database: Database, resource_id: str) -> GuestRow | None:
+    return await fetch_one(database, GuestRow, sa.select(Guest.__table__).where(Guest.resource_id == resource_id))
+
+
+async def guest_of_access_key(database: Database, access_key: str) -> GuestRow | None:
+    return await fetch_one(database, GuestRow, sa.select(Guest.__table__).where(Guest.access_key == access_key))
+
+
+async def guest_of_user(database: Database, user_id: str) -> GuestRow | None:
+    return await fetch_one(database, GuestRow, sa.select(Guest.__table__).where(Guest.user_id == user_id))
+
+
+async def guests_of_stack(database: Database, stack_id: str) -> list[GuestRow]:
+    return await fetch(database, GuestRow, sa.select(Guest.__table__).where(Guest.stack_id == stack_id))
+
+
+async def run(database: Database, run_id: str) -> RunRow | None:
+    return await fetch_one(database, RunRow, sa.select(Run.__table__).where(Run.run_id == run_id))

@@ -1,0 +1,165 @@
+"""Reading stacks, resources, events, leases and services."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from calor.server.store.database import Database
+from calor.server.store.models import Event, Lease, Resource, Revision, Service, Stack
+from calor.server.store.rows import EventRow, LeaseRow, ResourceRow, RevisionRow, ServiceRow, StackRow
+from calor.server.store.states import Status
+
+R = TypeVar("R")
+
+
+def made(row_type: type[R], mapping: Mapping[str, Any]) -> R:
+    values = dict(mapping)
+    if "metadata" in values:
+        values["meta"] = values.pop("metadata")
+    return row_type(**values)
+
+
+async def fetch(database: Database, row_type: type[R], query: sa.Select[Any]) -> list[R]:
+    async def work(connection: AsyncConnection) -> list[R]:
+        result = await connection.execute(query)
+        return [made(row_type, mapping) for mapping in result.mappings()]
+
+    return await database.read(work)
+
+
+async def fetch_one(database: Database, row_type: type[R], query: sa.Select[Any]) -> R | None:
+    rows = await fetch(database, row_type, query.limit(1))
+    return rows[0] if rows else None
+
+
+async def stack(database: Database, ident: str) -> StackRow | None:
+    return await fetch_one(database, StackRow, sa.select(Stack.__table__).where(Stack.id == ident))
+
+
+async def live_stack(database: Database, project_id: str, name: str) -> StackRow | None:
+    query = sa.select(Stack.__table__).where(Stack.live_name == f"{project_id}/{name}")
+    return await fetch_one(database, StackRow, query)
+
+
+async def tree(database: Database, root_id: str) -> list[StackRow]:
+    """All stacks of a tree that are not deleted, parents first."""
+    query = sa.select(Stack.__table__).where(Stack.root_id == root_id).order_by(Stack.depth, Stack.created_at)
+    return [row for row in await fetch(database, StackRow, query) if row.deleted_at is None or row.id == root_id]
+
+
+async def tree_resources(database: Database, root_id: str) -> list[ResourceRow]:
+    query = sa.select(Resource.__table__).where(Resource.root_id == root_id).order_by(Resource.created_at)
+    return await fetch(database, ResourceRow, query)
+
+
+async def stack_resources(database: Database, stack_id: str) -> list[ResourceRow]:
+    query = sa.select(Resource.__table__).where(Resource.stack_id == stack_id).order_by(Resource.created_at)
+    return await fetch(database, ResourceRow, query)
+
+
+async def resource(database: Database, ident: str) -> ResourceRow | None:
+    return await fetch_one(database, ResourceRow, sa.select(Resource.__table__).where(Resource.id == ident))
+
+
+async def resource_by_physical_id(database: Database, project_id: str, physical_id: str) -> ResourceRow | None:
+    query = (
+        sa.select(Resource.__table__)
+        .join(Stack.__table__, Stack.id == Resource.stack_id)
+        .where(Resource.physical_id == physical_id, Stack.project_id == project_id)
+    )
+    return await fetch_one(database, ResourceRow, query)
+
+
+async def revision(database: Database, ident: str) -> RevisionRow | None:
+    return await fetch_one(database, RevisionRow, sa.select(Revision.__table__).where(Revision.id == ident))
+
+
+async def count_live_stacks(database: Database, project_id: str) -> int:
+    async def work(connection: AsyncConnection) -> int:
+        query = sa.select(sa.func.count()).select_from(Stack.__table__)
+        query = query.where(Stack.project_id == project_id, Stack.deleted_at.is_(None), Stack.owner_id.is_(None))
+        return int((await connection.execute(query)).scalar_one())
+
+    return await database.read(work)
+
+
+async def stacks(
+    database: Database, *, project_id: str | None, show_deleted: bool, show_nested: bool
+) -> list[StackRow]:
+    """One query, so that a stack that vanishes meanwhile cannot break the list."""
+    query = sa.select(Stack.__table__)
+    if project_id is not None:
+        query = query.where(Stack.project_id == project_id)
+    if not show_deleted:
+        query = query.where(Stack.deleted_at.is_(None))
+    if not show_nested:
+        query = query.where(Stack.owner_id.is_(None))
+    return await fetch(database, StackRow, query.order_by(Stack.created_at.desc(), Stack.id))
+
+
+async def unfinished_roots(database: Database) -> list[str]:
+    """Roots of the trees in which anything is IN_PROGRESS."""
+
+    async def work(connection: AsyncConnection) -> list[str]:
+        query = sa.select(Stack.root_id).distinct()
+        query = query.where(Stack.status == Status.IN_PROGRESS, Stack.deleted_at.is_(None))
+        return list((await connection.execute(query)).scalars())
+
+    return await database.read(work)
+
+
+async def events(
+    database: Database, *, stack_ids: Sequence[str] = (), root_id: str | None = None, resource: str | None = None
+) -> list[EventRow]:
+    """In the order in which they happened; of these stacks, or of the whole tree."""
+    query = sa.select(Event.__table__).order_by(Event.number)
+    query = query.where(Event.root_id == root_id) if root_id else query.where(Event.stack_id.in_(stack_ids))
+    if resource is not None:
+        query = query.where(Event.resource_name == resource)
+    return await fetch(database, EventRow, query)
+
+
+async def event(database: Database, ident: str) -> EventRow | None:
+    return await fetch_one(database, EventRow, sa.select(Event.__table__).where(Event.id == ident))
+
+
+async def lease(database: Database, root_id: str) -> LeaseRow | None:
+    return await fetch_one(database, LeaseRow, sa.select(Lease.__table__).where(Lease.root_id == root_id))
+
+
+async def acquire(database: Database, root_id: str, owner: str, *, now: datetime, until: datetime) -> LeaseRow | None:
+    """Take the lease of a tree if it is free, expired or ours already; None if another holds it."""
+    return await _take(database, root_id, owner, until, Lease.expires_at <= now, Lease.owner == owner)
+
+
+async def seize(database: Database, root_id: str, owner: str, dead: str, *, until: datetime) -> LeaseRow | None:
+    """Take the lease from an owner that is known to be dead."""
+    return await _take(database, root_id, owner, until, Lease.owner == dead)
+
+
+async def _take(
+    database: Database, root_id: str, owner: str, until: datetime, *any_of: sa.ColumnElement[bool]
+) -> LeaseRow | None:
+    async def work(connection: AsyncConnection) -> LeaseRow | None:
+        query = sa.select(Lease.__table__).where(Lease.root_id == root_id)
+        found = (await connection.execute(query)).mappings().first()
+        if found is None:
+            fresh = {"root_id": root_id, "owner": owner, "epoch": 1, "expires_at": until}
+            await connection.execute(sa.insert(Lease), fresh)
+            return LeaseRow(**fresh)  # type: ignore[arg-type]  # a mapping of the row's own names
+        epoch = found["epoch"] + (found["owner"] != owner)
+        result = await connection.execute(
+            sa.update(Lease)
+            .where(Lease.root_id == root_id, Lease.epoch == found["epoch"], sa.or_(*any_of))
+            .values(owner=owner, epoch=epoch, expires_at=until)
+        )
+        return LeaseRow(root_id=root_id, owner=owner, epoch=epoch, expires_at=until) if result.rowcount == 1 else None
+
+    return await database.transaction(work)
+
+
+async def services(database: Database) -> list[ServiceRow]:
+    return await fetch(database, ServiceRow, sa.select(Service.__table__).order_by(Service.created_at))
