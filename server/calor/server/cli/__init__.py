@@ -1,1 +1,19 @@
-""""""
+"""The ``calor`` command. A verb is one module with a click command and one line in `COMMANDS`."""
+
+from calor.server.cli.lazy import LazyCommand, LazyGroup
+
+COMMANDS = {
+    "server": LazyCommand("calor.server.cli.server:server", "Run the orchestration server."),
+    "dev": LazyCommand("calor.server.cli.dev:dev", "Run the server with an embedded OpenStack cloud."),
+    "image": LazyCommand("calor.server.cli.image:image", "Build images for the embedded cloud."),
+    "db": LazyCommand("calor.server.cli.db:db", "Upgrade or show the database schema."),
+    "config": LazyCommand("calor.server.cli.config:config", "Print a sample calor.conf."),
+    "version": LazyCommand("calor.server.cli.version:version", "Print the version."),
+}
+
+main = LazyGroup(
+    commands=COMMANDS,
+    name="calor",
+    help_text="Calor orchestrates cloud stacks and what runs inside their instances.",
+)
+"""The entry point: ``main()`` parses the command line and runs one verb."""
