@@ -1,0 +1,201 @@
+"""Installs Calor's agent in an instance and starts it, now and at each later boot.
+
+boot.py install    the identity (JSON) on stdin: write /etc/calor/agent.json, start the agent for good
+boot.py start      become the agent: the baked one, else the one fetched from the server, checked by hash
+"""
+
+import hashlib
+import http.client
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+import time
+import urllib.request
+
+IDENTITY = "/etc/calor/agent.json"
+STATE = "/var/lib/calor"
+PER_BOOT = "/var/lib/cloud/scripts/per-boot/calor-agent"
+LOG = "/var/log/calor-agent.log"
+UNIT = "calor-agent.service"
+UNIT_DIRECTORIES = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+SEARCH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PAUSES = (0.2, 0.5, 1, 2, 5, 10, 20, 30)
+UNIT_TEXT = """[Unit]
+Description=Calor agent
+After=network-online.target
+Wants=network-online.target
+
+[Service]
+ExecStart={python} -I -S {boot} start
+Restart=always
+RestartSec=5
+KillMode=process
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def main(arguments):
+    # type: (list[str]) -> int
+    if arguments == ["install"]:
+        return install(json.loads(sys.stdin.read()))
+    if arguments == ["start"]:
+        return start(json.loads(read(IDENTITY)))
+    sys.stderr.write("usage: boot.py install | start\n")
+    return 2
+
+
+# --- install ---------------------------------------------------------------------------------------------
+
+
+def install(identity):
+    # type: (dict[str, object]) -> int
+    other = None if identity.get("beside_other_agents") else other_agent()
+    if other:
+        say("os-collect-config is installed (%s): it stays the agent of this instance" % other)
+        return 0
+    forget_earlier_instance(identity)
+    write(IDENTITY, json.dumps(identity, sort_keys=True) + "\n", 0o600)
+    if os.path.isdir("/run/systemd/system"):
+        start_by_systemd()
+    else:
+        start_without_init()
+    return 0
+
+
+def other_agent():
+    # type: () -> str | None
+    """Where os-collect-config is, or None. Its own unit or script starts it."""
+    found = shutil.which("os-collect-config", path=SEARCH)
+    places = [os.path.join(directory, "os-collect-config.service") for directory in UNIT_DIRECTORIES]
+    places.append("/opt/stack/venvs/os-collect-config")
+    return found or next((place for place in places if os.path.exists(place)), None)
+
+
+def forget_earlier_instance(identity):
+    # type: (dict[str, object]) -> None
+    """An image made of a server brings that server's identity along: none of it is ours."""
+    if not os.path.exists(IDENTITY) or json.loads(read(IDENTITY)).get("instance_id") == identity["instance_id"]:
+        return
+    for name in ("secret", "runs", "outbox"):
+        path = os.path.join(STATE, name)
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        elif os.path.exists(path):
+            os.remove(path)
+
+
+def start_by_systemd():
+    # type: () -> None
+    """A baked unit is used as it is. The job is queued: a boot script must not wait for it."""
+    if not any(os.path.exists(os.path.join(directory, UNIT)) for directory in UNIT_DIRECTORIES):
+        text = UNIT_TEXT.format(python=sys.executable, boot=os.path.abspath(__file__))
+        write(os.path.join(UNIT_DIRECTORIES[0], UNIT), text, 0o644)
+        subprocess.check_call(["systemctl", "daemon-reload"])
+    subprocess.check_call(["systemctl", "enable", UNIT])
+    subprocess.check_call(["systemctl", "--no-block", "restart", UNIT])
+
+
+def start_without_init():
+    # type: () -> None
+    """Detached from cloud-init, which waits for whoever holds its pipes."""
+    script = "#!/bin/sh\nexec >>%s 2>&1 </dev/null\nsetsid %s -I -S %s start &\n"
+    write(PER_BOOT, script % (LOG, sys.executable, os.path.abspath(__file__)), 0o700)
+    subprocess.check_call([PER_BOOT])
+
+
+# --- start -----------------------------------------------------------------------------------------------
+
+
+def start(identity):
+    # type: (dict[str, object]) -> int
+    """Does not return: this process becomes the agent."""
+    baked = shutil.which("calor-agent", path=SEARCH)
+    command = [baked, "run"] if baked else [sys.executable, "-I", "-S", fetched(identity), "run"]
+    os.execv(command[0], command)
+    return 1
+
+
+def fetched(identity):
+    # type: (dict[str, object]) -> str
+    """The path of the agent's file. Tries until it has it: the network or the server may come later."""
+    digest = str(identity["agent_sha256"])
+    path = os.path.join(STATE, "agent-%s.pyz" % digest)
+    if os.path.exists(path) and hashlib.sha256(read_bytes(path)).hexdigest() == digest:
+        return path
+    url = str(identity["server"]).rstrip("/") + str(identity["agent_url"])
+    attempt = 0
+    while True:
+        try:
+            content = download(url, identity.get("ca_certificate"), digest)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            if attempt % 8 == 0:
+                say("the agent cannot be fetched from %s: %s; trying again" % (url, error))
+            time.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
+            attempt += 1
+        else:
+            write(path, content, 0o600)
+            return path
+
+
+def download(url, ca_certificate, digest):
+    # type: (str, object, str) -> bytes
+    """Raises ValueError where the file is another than the identity names."""
+    context = ssl.create_default_context(cadata=str(ca_certificate)) if ca_certificate else None
+    with urllib.request.urlopen(url, timeout=10, context=context) as answer:
+        content = bytes(answer.read())
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise ValueError("the file has another SHA-256 than %s" % digest)
+    return content
+
+
+# --- files -----------------------------------------------------------------------------------------------
+
+
+def read(path):
+    # type: (str) -> str
+    return read_bytes(path).decode("utf-8")
+
+
+def read_bytes(path):
+    # type: (str) -> bytes
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, content, mode):
+    # type: (str, str | bytes, int) -> None
+    """All or nothing, also over a power cut; never readable by others for a moment."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    half = path + ".new"
+    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode("utf-8"))
+        file.flush()
+        os.fsync(file.fileno())
+    os.chmod(half, mode)
+    os.rename(half, path)
+
+
+def say(line):
+    # type: (str) -> None
+    """To the log of whoever started this, and to the console, where a user without a login can read it."""
+    sys.stdout.write("calor: %s\n" % line)
+    sys.stdout.flush()
+    try:
+        console = os.open("/dev/console", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError:
+        return  # an instance without a console
+    try:
+        os.write(console, ("calor: %s\n" % line).encode("utf-8"))
+    except OSError as error:
+        sys.stdout.write("calor: the console takes nothing: %s\n" % error)
+    os.close(console)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
