@@ -64,7 +64,11 @@ def beginning(instance_user: str | None) -> Sequence[Part]:
             content_type=Kind.BOOTHOOK.value,
             filename="boothook.sh",
         ),
-        Part(content=guest_file("part_handler.py"), content_type=Kind.PART_HANDLER.value, filename="part-handler.py"),
+        Part(
+            content=b"#part-handler\n" + guest_file("part_handler.py"),
+            content_type=Kind.PART_HANDLER.value,
+            filename="part-handler.py",
+        ),
     )
 
 

@@ -103,7 +103,7 @@ def start_by_systemd():
 def start_without_init():
     # type: () -> None
     """Detached from cloud-init, which waits for whoever holds its pipes."""
-    script = "#!/bin/sh\nexec >>%s 2>&1 </dev/null\nsetsid %s -I -S %s start &\n"
+    script = "#!/bin/sh\numask 077\nexec >>%s 2>&1 </dev/null\nsetsid %s -I -S %s start &\n"
     write(PER_BOOT, script % (LOG, sys.executable, os.path.abspath(__file__)), 0o700)
     subprocess.check_call([PER_BOOT])
 

@@ -1,4 +1,3 @@
-# part-handler
 """cloud-init's handler for text/x-cfninitdata: each such part becomes a file for the cfn tools and loguserdata.py."""
 
 import datetime
