@@ -13,11 +13,14 @@ from typing import Any
 import pytest
 
 CLIENT = Path(sys.executable).with_name("openstack")
+CALOR = Path(sys.executable).with_name("calor")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 class DevCloud:
     """A `calor dev` on a state directory of its own. `start` returns when its ready file is there."""
+
+    calor = str(CALOR)
 
     def __init__(self, state: Path, *options: str) -> None:
         self.state, self.options = state, options

@@ -1,0 +1,234 @@
+"""Templates of public repositories, unmodified, run to completion through the real `openstack` client.
+
+Only image, flavor, key and network names are given, on the command line, as their authors meant it.
+"""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.root]
+
+HOT = "openstack__heat-templates/hot"
+SOFTWARE = f"{HOT}/software-config/example-templates"
+SERVER = {"image": "host", "flavor": "m1.tiny", "key_name": "demo"}
+
+
+@contextmanager
+def stack(cloud: Any, template: Path, parameters: dict[str, str], *options: str) -> Iterator[str]:
+    """A stack that reached CREATE_COMPLETE, deleted at the end."""
+    name = "corpus-" + "".join(letter if letter.isalnum() else "-" for letter in template.stem)
+    given = [word for key, value in parameters.items() for word in ("--parameter", f"{key}={value}")]
+    try:
+        made = cloud.run("stack", "create", "-t", str(template), "--wait", *given, *options, name)
+        failures = "" if made.returncode == 0 else cloud.run("stack", "failures", "list", "--long", name).stdout
+        assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-3000:] + failures + cloud.tail()
+        yield name
+    finally:
+        cloud.openstack("stack", "delete", "--yes", "--wait", name)
+
+
+def inside(cloud: Any, server: str, command: str) -> str:
+    """Run a shell command in an instance."""
+    words = ("dev", "--state-dir", str(cloud.state), "shell", server, "--", "/bin/sh", "-c", command)
+    answer = subprocess.run([cloud.calor, *words], capture_output=True, text=True, timeout=60)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout
+
+
+def eventually(cloud: Any, server: str, command: str, wanted: str, limit: float = 60) -> None:
+    """A command in the instance prints what is wanted within the limit (for configs that signal nothing)."""
+    until = time.monotonic() + limit
+    while wanted not in (seen := inside(cloud, server, f"{command} 2>&1 || true")):
+        assert time.monotonic() < until, f"{command!r} in {server} printed {seen!r}, wanted {wanted!r}"
+        time.sleep(0.5)
+
+
+def server_of(cloud: Any, name: str, resource: str = "server") -> str:
+    return str(cloud.json("stack", "resource", "show", name, resource)["physical_resource_id"])
+
+
+def test_hello_world(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / HOT / "hello_world.yaml"
+    with stack(cloud, template, {**SERVER, "admin_pass": "Secret1"}) as name:
+        networks = cloud.outputs(name)["server_networks"]
+        assert list(networks) == ["private"]
+        shown = cloud.json("stack", "show", name)
+        assert "Secret1" not in json.dumps(shown)
+
+
+def test_script_deployments_and_their_outputs(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / SOFTWARE / "example-script-template.yaml"
+    with stack(cloud, template, SERVER) as name:
+        found = cloud.outputs(name)
+        server = server_of(cloud, name)
+        assert found["result"] == f"The file /tmp/baaaaa contains fooooo for server {server} during CREATE"
+        assert found["other_result"] == f"The file /tmp/barmy contains fu for server {server} during CREATE"
+        assert "Written to /tmp/baaaaa" in found["stdout"]
+        assert "Output to stderr" in found["stderr"]
+        assert str(found["status_code"]) == "0"
+
+
+def test_ansible_deployments_and_their_outputs(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / SOFTWARE / "example-ansible-template.yaml"
+    with stack(cloud, template, SERVER) as name:
+        found = cloud.outputs(name)
+        assert found["result"] == "The file /tmp/baaaaa contains fooooo\n"
+        assert found["other_result"] == "The file /tmp/barmy contains fu\n"
+        assert "Hello touch_file" in found["stdout"]
+        assert inside(cloud, server_of(cloud, name), "cat /tmp/baaaaa") == "fooooo\n"
+
+
+def test_structured_configs_reach_the_instance(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / SOFTWARE / "example-structured-template.yaml"
+    with stack(cloud, template, SERVER) as name:
+        server = server_of(cloud, name)
+        metadata = cloud.json("software", "deployment", "metadata", "show", server)
+        assert "fooooo" in json.dumps(metadata)
+        assert "barmy" in json.dumps(metadata)
+
+
+def test_a_sequence_over_two_servers(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / SOFTWARE / "example-deploy-sequence.yaml"
+    with stack(cloud, template, SERVER) as name:
+        found = cloud.outputs(name)
+        assert "Previous: NONE" in found["deployment_a_stdout"]
+        assert "Previous: Previous: NONE" in found["deployment_b_stdout"]
+        assert "deployment_c is running on" in found["deployment_c_stdout"]
+
+
+def test_a_component_by_heat_transport_and_signal(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / SOFTWARE / "example-sw-component-template.yaml"
+    with stack(cloud, template, SERVER) as name:
+        assert cloud.outputs(name)["sw_component_last_action"].strip() == "CREATE"
+        cloud.openstack("stack", "suspend", "--wait", name)
+        cloud.openstack("stack", "resume", "--wait", name)
+        log = inside(cloud, server_of(cloud, name), "cat /tmp/sw-component-actions")
+        assert log.split()[0] == "CREATE"
+
+
+def test_a_group_of_deployments_is_applied_on_each_server(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / SOFTWARE / "example-software-deploymentgroup-template.yaml"
+    more = {"ubuntu_image": "host", "fedora_image": "host", "network": "private"}
+    given = {"key_name": "demo", "flavor": "m1.tiny", **more}
+    # NO_SIGNAL and inputs without values: the playbook's failure cannot be seen by the stack, only inside.
+    with stack(cloud, template, given) as name:
+        for resource in ("server_ubuntu", "server_fedora"):
+            eventually(
+                cloud, server_of(cloud, name, resource), "ls /var/lib/heat-config/heat-config-ansible", "_playbook.yaml"
+            )
+
+
+def test_cloud_init_configs_nested_in_multipart(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / SOFTWARE / "example-cloud-init.yaml"
+    with stack(cloud, template, SERVER) as name:
+        server = server_of(cloud, name)
+        for number in ("one", "two", "three", "four", "five"):
+            eventually(cloud, server, f"cat /tmp/{number}", f"The {number} is bar")
+
+
+def test_cfn_init_in_name_order(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / SOFTWARE / "example-cfn-init-template.yaml"
+    with stack(cloud, template, SERVER) as name:
+        server = server_of(cloud, name)
+        assert cloud.outputs(name)["result"] == f"The file /tmp/foo contains barmy for server {server} during CREATE"
+
+
+def test_native_wait_condition_with_five_distinct_signals(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / HOT / "native_waitcondition.yaml"
+    with stack(cloud, template, SERVER) as name:
+        assert cloud.outputs(name)
+
+
+def test_wait_condition_of_a_server_in_a_created_network(cloud: Any, shared: Path) -> None:
+    folder = shared / "corpus/openstack__heat-tempest-plugin/heat_tempest_plugin/tests/scenario/templates"
+    given = {**SERVER, "timeout": "120", "subnet_cidr": "10.100.0.0/24"}
+    with stack(cloud, folder / "test_server_signal.yaml", given) as name:
+        found = cloud.outputs(name)
+        assert json.loads(found["wc_data"]) == {"1": "test complete"}
+        assert found["server_ip"].startswith("172.24.4.")
+
+
+def test_a_volume_attached_to_an_instance(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / HOT / "vm_with_cinder.yaml"
+    with stack(cloud, template, SERVER) as name:
+        volume = server_of(cloud, name, "my_vol")
+        assert cloud.json("volume", "show", volume)["status"] == "in-use"
+
+
+def test_servers_with_floating_ips_in_a_new_network(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / HOT / "servers_in_new_neutron_net.yaml"
+    network = {
+        "public_net": "public",
+        "private_net_name": "corpus-net",
+        "private_net_cidr": "10.77.0.0/24",
+        "private_net_gateway": "10.77.0.1",
+        "private_net_pool_start": "10.77.0.10",
+        "private_net_pool_end": "10.77.0.90",
+    }
+    with stack(cloud, template, {**SERVER, **network}) as name:
+        found = cloud.outputs(name)
+        assert found["server1_public_ip"].startswith("172.24.4.")
+        assert found["server2_private_ip"].startswith("10.77.0.")
+
+
+def test_a_group_whose_members_have_outputs(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus/openstack__heat/rally-scenarios/extra/rg_template_with_outputs.yaml"
+    with stack(cloud, template, {}) as name:
+        assert len(cloud.outputs(name)) == 10
+
+
+def test_a_group_of_nested_servers_with_volumes(cloud: Any, shared: Path) -> None:
+    template = shared / "corpus" / HOT / "resource_group/server_with_volumes.yaml"
+    given = {
+        "image_id": "host",
+        "flavor": "m1.tiny",
+        "key_name": "demo",
+        "network_id": "private",
+        "instance_name": "vols",
+    }
+    with stack(cloud, template, {**given, "num_volumes": "2"}) as name:
+        kinds = [row["resource_type"] for row in cloud.json("stack", "resource", "list", "-n", "5", name)]
+        assert kinds.count("OS::Cinder::VolumeAttachment") == 2
+
+
+TUTORIAL = """\
+heat_template_version: 2015-10-15
+description: Launch a basic instance.
+parameters:
+  NetID:
+    type: string
+    description: Network ID to use for the instance.
+resources:
+  server:
+    type: OS::Nova::Server
+    properties:
+      image: host
+      flavor: m1.tiny
+      key_name: demo
+      networks:
+      - network: { get_param: NetID }
+outputs:
+  instance_name:
+    description: Name of the instance.
+    value: { get_attr: [ server, name ] }
+  instance_ip:
+    description: IP address of the instance.
+    value: { get_attr: [ server, first_address ] }
+"""
+
+
+def test_the_template_of_every_tutorial(cloud: Any, tmp_path: Path) -> None:
+    template = tmp_path / "demo-template.yaml"
+    template.write_text(TUTORIAL)
+    network = cloud.json("network", "show", "private")["id"]
+    with stack(cloud, template, {"NetID": network}) as name:
+        found = cloud.outputs(name)
+        assert found["instance_name"].startswith(f"{name}-server-")
+        assert found["instance_ip"].startswith("10.0.0.")
