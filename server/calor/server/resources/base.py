@@ -378,6 +378,13 @@ class ResourceType(Generic[P]):
         """The physical id of what an earlier, interrupted `create` made; None if it made nothing."""
         return None
 
+    async def release(self, at: Context, was: P) -> None:
+        """Before the replacement of this incarnation is created: give up what cannot exist twice (a server's
+        ports, a port's fixed addresses, a key pair's name). Idempotent; the default gives up nothing."""
+
+    async def reclaim(self, at: Context, was: P) -> None:
+        """Undo `release`: this incarnation stays after all (rollback, or back to the old template: F014)."""
+
     async def check(self, at: Context, was: P) -> None:
         """Raise `ResourceFailed` if it is not there or not well."""
         raise NotImplementedError(self.name)
