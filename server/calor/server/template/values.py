@@ -1,0 +1,129 @@
+"""Values of the language that JSON does not have: not yet known, secret, and scalars that keep their source text."""
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+
+class Unknown(enum.Enum):
+    """The one value that stands for what is known after create only. It propagates through functions."""
+
+    UNKNOWN = "(known after create)"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+
+
+class Absent(enum.Enum):
+    """The value of an ``if`` without a third argument whose condition is false: the place it stands in vanishes."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+
+
+class Secret:
+    """A value that prints as ``***`` wherever it goes; `reveal` takes it out for the one call that needs it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value: Any = value.value if isinstance(value, Secret) else value
+
+    def __repr__(self) -> str:
+        return "***"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return "***"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and bool(self.value == other.value)
+
+    def __hash__(self) -> int:
+        return hash(("Secret", self.value))
+
+
+class Plain:
+    """An unquoted YAML scalar that is not text for YAML 1.1: ``text`` as written, ``value`` as Heat reads it."""
+
+    __slots__ = ("text", "value")
+
+    def __init__(self, text: str, value: Any) -> None:
+        self.text = text
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Plain({self.text!r}, {self.value!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.value == (other.value if isinstance(other, Plain) else other))
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+def transform(tree: Any, leaf: Callable[[Any], Any]) -> Any:
+    """A copy of the maps and lists of a tree, each other value replaced by ``leaf(value)``."""
+    if isinstance(tree, Mapping):
+        return {key: transform(value, leaf) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [transform(value, leaf) for value in tree]
+    return leaf(tree)
+
+
+def plain(tree: Any) -> Any:
+    """The tree with each `Plain` read as Heat reads it; secrets stay secret."""
+
+    def leaf(value: Any) -> Any:
+        if isinstance(value, Secret):
+            return Secret(plain(value.value))
+        return value.value if isinstance(value, Plain) else value
+
+    return transform(tree, leaf)
+
+
+def reveal(tree: Any) -> Any:
+    """The tree with the secrets in the clear and scalars as Heat reads them: for a call to the cloud, never for a log."""
+
+    def leaf(value: Any) -> Any:
+        if isinstance(value, Secret):
+            return reveal(value.value)
+        return value.value if isinstance(value, Plain) else value
+
+    return transform(tree, leaf)
+
+
+def mask(tree: Any, instead: str = "***") -> Any:
+    """The tree as it may be shown: secrets as ``instead``, the unknown as its text."""
+
+    def leaf(value: Any) -> Any:
+        if isinstance(value, Secret):
+            return instead
+        if isinstance(value, Unknown):
+            return str(value)
+        return value.value if isinstance(value, Plain) else value
+
+    return transform(tree, leaf)
+
+
+def has_unknown(tree: Any) -> bool:
+    """Whether any part of the tree is known after create only."""
+    if isinstance(tree, Mapping):
+        return any(has_unknown(value) for value in tree.values())
+    if isinstance(tree, list | tuple):
+        return any(has_unknown(value) for value in tree)
+    return tree is UNKNOWN or (isinstance(tree, Secret) and has_unknown(tree.value))
+
+
+def has_secret(tree: Any) -> bool:
+    if isinstance(tree, Mapping):
+        return any(has_secret(value) for value in tree.values())
+    if isinstance(tree, list | tuple):
+        return any(has_secret(value) for value in tree)
+    return isinstance(tree, Secret)
