@@ -130,6 +130,13 @@ class Guests(Protocol):
 
     async def describe(self, who: views.InstanceIdentity, stack_name: str, resource: str) -> views.ResourceView: ...
 
+    async def signal(
+        self, who: views.InstanceIdentity, stack_name: str, stack_id: str, resource: str, details: Mapping[str, Any]
+    ) -> None:
+        """HEAT_SIGNAL of an agent with a password: a deployment of its server, or a resource of its own stack that
+        takes signals. `Forbidden` for anything else."""
+        ...
+
     async def signed_signal(self, path: str, query: Mapping[str, str], method: str, details: Mapping[str, Any]) -> None:
         """A signal by signed URL (``/v1/signal/ARN``, ``/v1/waitcondition/ARN``). After COMPLETE it changes
         nothing; after the deletion of the resource `EntityNotFound`; a wrong signature `Forbidden`."""

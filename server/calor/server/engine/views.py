@@ -63,6 +63,7 @@ class ResourceView:
     attributes: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     nested_id: str | None = None
+    nested_name: str | None = None  # the child stack's name, for the ``nested`` link that clients follow
     parent_resource: str | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
 
