@@ -16,14 +16,15 @@ class Collection:
     """A kind of cloud object.
 
     ``service`` is openstacksdk's proxy (``compute``, ``network``, ``block_storage``, ``image``,
-    ``identity``, ``object_store``); ``single`` and ``plural`` make its method names
-    (``create_server``, ``get_server``, ``servers``).
+    ``identity``, ``object_store``); ``single`` is the object's name there (``server``, ``floating_ip``), by which the
+    SDK knows its path and keys. ``microversion`` is the highest we speak.
     """
 
     service: str
     single: str
     plural: str
     detailed: bool = True
+    microversion: str | None = None
 
 
 class Cloud(Protocol):
@@ -55,7 +56,10 @@ class Cloud(Protocol):
 
     async def call(self, service: str, method: str, /, *args: Any, **kwargs: Any) -> Any:
         """Any other method of an SDK proxy, e.g. ``call("compute", "reboot_server", id, "SOFT")``.
-        Resources come back as `Record`s, generators as lists."""
+        Resources come back as `Record`s, generators as lists.
+
+        ``get``, ``put``, ``patch``, ``delete`` and ``post`` with a path (``json=``, ``params=``, ``microversion=``)
+        are the plain request; they answer the parsed body. All but ``post`` and ``patch`` are retried."""
         ...
 
     async def settled(self, of: Collection, ident: str, *, ready: frozenset[str], failed: frozenset[str]) -> Record:
