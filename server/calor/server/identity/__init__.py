@@ -1,6 +1,6 @@
 """Identity: who calls, and what this server signs, checks and seals with its own keys."""
 
-from calor.server.identity.bearer import BearerTokens, BootstrapTokens, InstanceClaims
+from calor.server.identity.bearer import BearerTokens, BootstrapTokens, InstanceClaims, is_instance_token
 from calor.server.identity.callers import Caller
 from calor.server.identity.keys import KeyFileFault, Keys
 from calor.server.identity.secret_values import (
@@ -27,6 +27,7 @@ __all__ = [
     "UrlSigner",
     "Vault",
     "hash_secret",
+    "is_instance_token",
     "is_secret_of",
     "random_access_key",
     "random_id",

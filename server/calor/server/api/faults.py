@@ -1,0 +1,57 @@
+"""Errors of requests, and Heat's error body (api-routes.json, ``error_body``). Nothing else knows that body."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import web
+
+from calor.server.errors import BadRequest, CalorError, EntityNotFound, Forbidden
+
+
+class HTTPBadRequest(BadRequest):
+    """The request itself is wrong, whatever the stack's state."""
+
+
+class HTTPNotFound(EntityNotFound):
+    """No such URL, or nothing at it."""
+
+
+class HTTPForbidden(Forbidden):
+    """The path names another project than the token."""
+
+
+class HTTPMethodNotAllowed(CalorError):
+    status, title = 405, "Method Not Allowed"
+
+
+class InternalServerError(CalorError):
+    """Our fault. The detail says nothing of the inside."""
+
+
+_EXPLANATIONS = {
+    400: "The server could not comply with the request since it is either malformed or otherwise incorrect.",
+    401: "The request needs a valid token.",
+    403: "Access was denied to this resource.",
+    404: "The resource could not be found.",
+    405: "The method is not allowed for this resource.",
+    409: "There was a conflict when trying to complete your request.",
+    413: "The body of the request is too large.",
+    500: "The server has either erred or is incapable of performing the requested operation.",
+    502: "A service of the cloud refused or failed.",
+    503: "The server is currently unavailable. Please try again at a later time.",
+}
+_NAMES = {"BadRequest": "HTTPBadRequest", "Unauthorized": "HTTPUnauthorized"}
+
+
+def body_of(error: CalorError) -> Mapping[str, Any]:
+    name = error.type_name
+    return {
+        "explanation": _EXPLANATIONS.get(error.status, error.title),
+        "code": error.status,
+        "error": {"message": error.detail, "traceback": None, "type": _NAMES.get(name, name)},
+        "title": error.title,
+    }
+
+
+def response_of(error: CalorError, headers: Mapping[str, str] | None = None) -> web.Response:
+    return web.json_response(body_of(error), status=error.status, headers=headers)
