@@ -1,80 +1,176 @@
 """The driver that runs servers as sandboxes."""
 
+import asyncio
+import contextlib
+import logging
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from calor.server.devcloud.driver import Metadata, PortWiring, RouterWiring, ServerSpec, VolumeWiring
+from calor.server.devcloud.driver import DriverError, Metadata, PortWiring, RouterWiring, ServerSpec, VolumeWiring
+from calor.server.devcloud.sandbox import limits, namespaces, requirements
+from calor.server.devcloud.sandbox.guest_services import GuestServices
+from calor.server.devcloud.sandbox.networks import Networks
+from calor.server.devcloud.sandbox.routers import Routers
+from calor.server.devcloud.sandbox.servers import Server
+
+_CONSOLE_INTERVAL = 10.0  # seconds
+_SOFT_REBOOT = 30.0  # seconds until a server that does not end by itself is forced
+log = logging.getLogger(__name__)
 
 
 class SandboxDriver:
     """Servers are Linux namespaces over an overlay; see `Driver` for the contract. Needs root (`requirements.missing`).
 
-    ``state_dir`` is the dev cloud's; ``outside`` gives routers a way to the outside world by slirp4netns.
+    ``state_dir`` is the dev cloud's: servers lie in ``servers/<id>/``, namespaces are named in ``run/netns/``.
     """
 
     name = "sandbox"
 
-    def __init__(self, state_dir: Path, *, outside: bool = False) -> None:
-        self._state = state_dir
-        self._outside = outside
+    def __init__(self, state_dir: Path) -> None:
+        self._servers_dir = state_dir.resolve() / "servers"
+        self._namespaces = state_dir.resolve() / "run" / "netns"
+        self._networks = Networks(self._namespaces)
+        self._routers = Routers(self._namespaces, self._networks)
+        self._network_locks: dict[str, asyncio.Lock] = {}
+        self._servers: dict[str, Server] = {}
+        self._services: GuestServices | None = None
+        self._trimming: asyncio.Task[None] | None = None
 
     async def start(self, metadata: Metadata, forwards: Mapping[int, tuple[str, int]]) -> None:
-        raise NotImplementedError
+        """Raises `DriverError` with what is missing where this machine cannot run sandboxes."""
+        if problems := requirements.missing():
+            raise DriverError(" ".join(problems))
+        self._services = GuestServices(metadata, forwards)
+        self._servers_dir.mkdir(parents=True, exist_ok=True)
+        for folder in sorted(self._servers_dir.iterdir()):
+            await self._server(folder.name).find()
+        self._trimming = asyncio.create_task(self._trim_consoles())
 
     async def stop(self, *, keep: bool) -> None:
-        raise NotImplementedError
+        if self._trimming is not None:
+            self._trimming.cancel()
+            await asyncio.gather(self._trimming, return_exceptions=True)
+        if not keep:
+            await asyncio.gather(*(self.destroy(server_id) for server_id in list(self._servers)))
+            for path in sorted(self._namespaces.glob("*")):
+                namespaces.remove(path)
+            shutil.rmtree(self._namespaces, ignore_errors=True)
+        for server in self._servers.values():
+            await server.let_go()
+        if self._services is not None:
+            await self._services.close_all()
+        self._servers.clear()
 
     async def ensure_network(self, network_id: str, *, external: bool, mtu: int) -> None:
-        raise NotImplementedError
+        async with self._lock(network_id):
+            await self._networks.ensure(network_id, external=external, mtu=mtu)
 
     async def remove_network(self, network_id: str) -> None:
-        raise NotImplementedError
+        async with self._lock(network_id):
+            await self._networks.remove(network_id)
 
     async def ensure_router(self, router: RouterWiring) -> None:
-        raise NotImplementedError
+        async with self._lock(router.router_id):
+            await self._routers.ensure(router)
 
     async def remove_router(self, router_id: str) -> None:
-        raise NotImplementedError
+        async with self._lock(router_id):
+            await self._routers.remove(router_id)
 
     async def spawn(self, server: ServerSpec) -> None:
-        raise NotImplementedError
+        await self.power_on(server)
 
     async def power_on(self, server: ServerSpec) -> None:
-        raise NotImplementedError
+        one = self._server(server.id)
+        async with one.lock:
+            await one.boot(server)
 
     async def power_off(self, server_id: str, *, timeout: float) -> None:
-        raise NotImplementedError
+        one = self._server(server_id)
+        async with one.lock:
+            await one.end(timeout)
 
     async def reboot(self, server: ServerSpec, *, hard: bool) -> None:
-        raise NotImplementedError
+        one = self._server(server.id)
+        async with one.lock:
+            await one.end(0 if hard else _SOFT_REBOOT)
+            await one.boot(server)
 
     async def rebuild(self, server: ServerSpec) -> None:
-        raise NotImplementedError
+        one = self._server(server.id)
+        async with one.lock:
+            await one.end(0)
+            await one.forget_disk()
+            await one.boot(server)
 
     async def destroy(self, server_id: str) -> None:
-        raise NotImplementedError
+        one = self._server(server_id)
+        async with one.lock:
+            await one.destroy()
+        self._servers.pop(server_id, None)
 
     async def is_running(self, server_id: str) -> bool:
-        raise NotImplementedError
+        return server_id in self._servers and self._servers[server_id].running is not None
 
     async def plug(self, server_id: str, port: PortWiring) -> None:
-        raise NotImplementedError
+        one = self._server(server_id)
+        async with one.lock:
+            await one.plug(port)
 
     async def unplug(self, server_id: str, port_id: str) -> None:
-        raise NotImplementedError
+        one = self._server(server_id)
+        async with one.lock:
+            await one.unplug(port_id)
 
     async def set_rules(self, server_id: str, port: PortWiring) -> None:
-        raise NotImplementedError
+        one = self._server(server_id)
+        async with one.lock:
+            await one.set_rules(port)
 
     async def attach(self, server_id: str, volume: VolumeWiring) -> None:
-        raise NotImplementedError
+        one = self._server(server_id)
+        async with one.lock:
+            await one.attach(volume)
 
     async def detach(self, server_id: str, volume_id: str) -> None:
-        raise NotImplementedError
+        one = self._server(server_id)
+        async with one.lock:
+            await one.detach(volume_id)
 
     async def console(self, server_id: str, lines: int | None) -> str:
-        raise NotImplementedError
+        return self._server(server_id).console(lines)
 
     def describe(self) -> Mapping[str, Any]:
-        raise NotImplementedError
+        limited = limits.available()
+        return {
+            "driver": self.name,
+            "hypervisor_type": "sandbox",
+            "limits": limited,
+            "is": "Linux namespaces on this machine over an overlay: real cloud-init, real networks, one kernel for all.",
+            "is_not": "No VM and no boundary against a hostile root; no systemd inside, and nothing can be mounted there."
+            + (
+                "" if limited else " Memory and processes are not limited: this machine's control groups are read-only."
+            ),
+        }
+
+    def _server(self, server_id: str) -> Server:
+        if self._services is None:
+            raise DriverError("The sandbox driver has not been started.")
+        if Path(server_id).name != server_id or server_id.startswith("."):
+            raise DriverError(f"{server_id!r} cannot be the id of a server.")
+        if server_id not in self._servers:
+            folder = self._servers_dir / server_id
+            self._servers[server_id] = Server(server_id, folder, self._networks, self._services)
+        return self._servers[server_id]
+
+    def _lock(self, name: str) -> asyncio.Lock:
+        return self._network_locks.setdefault(name, asyncio.Lock())
+
+    async def _trim_consoles(self) -> None:
+        while True:
+            await asyncio.sleep(_CONSOLE_INTERVAL)
+            for server in list(self._servers.values()):
+                with contextlib.suppress(OSError):  # the server is being removed
+                    server.trim_console()

@@ -25,4 +25,3 @@ def missing() -> list[str]:
     if "overlay" not in Path("/proc/filesystems").read_text().split():
         problems.append("This kernel has no overlay file system loaded: modprobe overlay.")
     return problems
-

@@ -1,0 +1,189 @@
+"""Servers of the sandbox driver: boot, end, and what belongs to one boot (ports, volumes, sockets, limits)."""
+
+import asyncio
+import logging
+import shutil
+import signal
+from pathlib import Path
+
+from calor.server.devcloud.driver import GUEST_API_ADDRESS, DriverError, PortWiring, ServerSpec, VolumeWiring
+from calor.server.devcloud.sandbox import boots, commands, console, limits, namespaces, records, volumes
+from calor.server.devcloud.sandbox.guest_services import METADATA_ADDRESS, GuestServices
+from calor.server.devcloud.sandbox.launch_plan import Device
+from calor.server.devcloud.sandbox.networks import Networks
+from calor.server.devcloud.sandbox.processes import Process
+from calor.server.devcloud.sandbox.records import Attached, Plugged, Running
+
+_METRIC = 100
+_KILL_TIME = 10.0
+_SETTINGS = {
+    "ipv4/conf/default/arp_notify": "1",
+    "ipv4/ping_group_range": "0 4294967293",
+    "ipv4/ip_unprivileged_port_start": "0",
+}
+log = logging.getLogger(__name__)
+
+
+class Server:
+    """One server on this machine: its folder, and its boot if it runs. Calls are serialised by the driver."""
+
+    def __init__(self, server_id: str, folder: Path, networks: Networks, services: GuestServices) -> None:
+        self.id = server_id
+        self.lock = asyncio.Lock()
+        self._folder = folder
+        self._networks = networks
+        self._services = services
+        self._running: Running | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> Running | None:
+        """The present boot; None when its first process has ended, whoever ended it."""
+        return self._running if self._running is not None and self._running.process.is_alive else None
+
+    async def find(self) -> None:
+        """After a restart of the cloud: take up a boot that still runs, clean up after one that does not."""
+        self._running = records.load(self._record)
+        if self._running is None:
+            return
+        if self._running.process.is_alive:
+            await self._services.open(self.id, self._running.process.namespace("net"))
+            self._watch = asyncio.create_task(self._clean_up_at_end(self._running))
+        else:
+            await self._clean_up()
+
+    async def boot(self, spec: ServerSpec) -> None:
+        """Start it over the disk it has; nothing happens where it runs."""
+        if self.running is not None:
+            return
+        await self._clean_up()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        attached: dict[str, Attached] = {}
+        devices: list[Device] = []
+        for volume in spec.volumes:
+            loop, device = await volumes.connect(volume)
+            attached[volume.volume_id] = Attached(loop, str(volume.path), device.name)
+            devices.append(device)
+        plan_path = self._folder / "plan.json"
+        boots.plan(spec, self._folder, devices).save(plan_path)
+
+        async def wire(process: Process) -> None:
+            self._keep(Running(process, volumes=attached))
+            limits.apply(self.id, process, spec.ram_mb)
+            await self._wire(process, spec)
+
+        try:
+            await boots.boot(plan_path, wire)
+        except BaseException:
+            await self._clean_up()
+            raise
+        assert self._running is not None
+        self._watch = asyncio.create_task(self._clean_up_at_end(self._running))
+
+    async def end(self, timeout: float) -> None:
+        """Power-off: ask, wait, then force. Returns when everything of this boot is gone."""
+        if self._running is not None:
+            process = self._running.process
+            if timeout > 0:
+                process.signal(signal.SIGTERM)
+            if timeout <= 0 or not await process.wait(timeout):
+                process.signal(signal.SIGKILL)
+                if not await process.wait(_KILL_TIME):
+                    raise DriverError(f"Server {self.id}: its first process {process.pid} cannot be killed.")
+        await self._clean_up()
+
+    async def forget_disk(self) -> None:
+        """Back to the image: for a rebuild, and before the end."""
+        await asyncio.to_thread(shutil.rmtree, self._folder / "disk", ignore_errors=True)
+
+    async def destroy(self) -> None:
+        await self.end(0)
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+
+    async def plug(self, port: PortWiring) -> None:
+        if (running := self.running) is None or port.port_id in running.ports:
+            return
+        device = running.free_device()
+        self._keep(running.with_port(port.port_id, Plugged(port.network_id, device)))
+        await self._networks.plug(port, running.process, device, _METRIC + len(running.ports))
+
+    async def unplug(self, port_id: str) -> None:
+        if self._running is None or (plugged := self._running.ports.get(port_id)) is None:
+            return
+        await self._networks.unplug(plugged.network_id, port_id)
+        self._keep(self._running.without_port(port_id))
+
+    async def set_rules(self, port: PortWiring) -> None:
+        if (running := self.running) is not None and port.port_id in running.ports:
+            await self._networks.set_rules(port)
+
+    async def attach(self, volume: VolumeWiring) -> None:
+        if (running := self.running) is None or volume.volume_id in running.volumes:
+            return
+        loop, device = await volumes.connect(volume)
+        self._keep(running.with_volume(volume.volume_id, Attached(loop, str(volume.path), device.name)))
+        volumes.show(running.process, device)
+
+    async def detach(self, volume_id: str) -> None:
+        if self._running is None or (attached := self._running.volumes.get(volume_id)) is None:
+            return
+        if self._running.process.is_alive:
+            volumes.hide(self._running.process, attached.name)
+        await volumes.disconnect(attached.loop, Path(attached.path))
+        self._keep(self._running.without_volume(volume_id))
+
+    def console(self, lines: int | None) -> str:
+        return console.read(self._folder / "console.log", lines)
+
+    def trim_console(self) -> None:
+        console.trim(self._folder / "console.log")
+
+    async def let_go(self) -> None:
+        """The cloud's process ends, the server runs on."""
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+            self._watch = None
+
+    @property
+    def _record(self) -> Path:
+        return self._folder / "running.json"
+
+    def _keep(self, running: Running) -> None:
+        self._running = running
+        running.save(self._record)
+
+    async def _wire(self, process: Process, spec: ServerSpec) -> None:
+        namespace = process.namespace("net")
+        namespaces.configure(namespace, _SETTINGS)
+        fixed = [f"address add {each}/32 dev lo" for each in (METADATA_ADDRESS, GUEST_API_ADDRESS)]
+        await commands.ip(namespace, ["link set lo up", *fixed])
+        for port in spec.ports:
+            assert self._running is not None
+            device = self._running.free_device()
+            metric = _METRIC + len(self._running.ports)
+            self._keep(self._running.with_port(port.port_id, Plugged(port.network_id, device)))
+            await self._networks.plug(port, process, device, metric)
+        await self._services.open(self.id, namespace)
+
+    async def _clean_up_at_end(self, running: Running) -> None:
+        await running.process.wait()
+        async with self.lock:
+            if self._running is not None and self._running.process == running.process:
+                log.info("a server's first process has ended", extra={"server": self.id})
+                self._watch = None
+                await self._clean_up()
+
+    async def _clean_up(self) -> None:
+        """Remove what a boot left outside its namespaces; safe to repeat."""
+        await self.let_go()
+        await self._services.close(self.id)
+        running, self._running = self._running, None
+        if running is None:
+            return
+        for port_id, plugged in running.ports.items():
+            await self._networks.unplug(plugged.network_id, port_id)
+        for attached in running.volumes.values():
+            await volumes.disconnect(attached.loop, Path(attached.path))
+        limits.remove(self.id)
+        self._record.unlink(missing_ok=True)
