@@ -9,11 +9,28 @@ from pathlib import Path
 import pytest
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "calor" / "cloud-init"
-PACKAGES = (
-    "cloud-init python3-attr python3-certifi python3-chardet python3-charset-normalizer python3-configobj python3-idna"
-    " python3-jinja2 python3-json-pointer python3-jsonpatch python3-jsonschema python3-markupsafe python3-netifaces"
-    " python3-oauthlib python3-pyrsistent python3-requests python3-serial python3-six python3-urllib3 python3-yaml"
-).split()
+PACKAGES = [
+    "cloud-init",
+    "python3-attr",
+    "python3-certifi",
+    "python3-chardet",
+    "python3-charset-normalizer",
+    "python3-configobj",
+    "python3-idna",
+    "python3-jinja2",
+    "python3-json-pointer",
+    "python3-jsonpatch",
+    "python3-jsonschema",
+    "python3-markupsafe",
+    "python3-netifaces",
+    "python3-oauthlib",
+    "python3-pyrsistent",
+    "python3-requests",
+    "python3-serial",
+    "python3-six",
+    "python3-urllib3",
+    "python3-yaml",
+]
 SETTINGS = """
 datasource_list: [NoCloud]
 disable_root: false

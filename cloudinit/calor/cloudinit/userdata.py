@@ -8,6 +8,7 @@ from calor.cloudinit import ignition, parts
 from calor.cloudinit.content import Kind, as_bytes, ignition_document, kind_of
 from calor.cloudinit.mime import Part, assemble, user_parts
 from calor.cloudinit.parts import AgentBoot, CfnEndpoint
+from calor.cloudinit.repair import deliverable
 from calor.cloudinit.size import MAX_USER_DATA, fitted
 
 NOT_FOR_CLOUD_INIT = frozenset({Kind.OTHER, Kind.IGNITION, Kind.GZIP})
@@ -90,7 +91,7 @@ def software_config(
     return _multipart(
         [
             *parts.beginning(instance_user),
-            *user_parts(user_data),
+            *map(deliverable, user_parts(user_data)),
             *parts.cfn_init_data(metadata),
             *(() if agent is None else (parts.agent_boot(agent),)),
         ],
@@ -100,7 +101,7 @@ def software_config(
 
 def _with_a_meaning_of_their_own(user_data: str | bytes) -> Sequence[Part]:
     kind = kind_of(user_data)
-    return () if kind in (Kind.SCRIPT, Kind.OTHER, Kind.IGNITION) else user_parts(user_data)
+    return () if kind in (Kind.SCRIPT, Kind.OTHER, Kind.IGNITION) else tuple(map(deliverable, user_parts(user_data)))
 
 
 def _multipart(content: Sequence[Part], limit: int) -> bytes:
