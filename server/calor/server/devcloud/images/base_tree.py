@@ -11,19 +11,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _GENERATED = (
-    "alternatives", "ca-certificates", "ca-certificates.conf", "debian_version", "default", "dpkg", "environment.d",
-    "gss", "java-11-openjdk", "java-17-openjdk", "ld.so.cache", "ld.so.conf.d", "localtime", "locale.gen", "nsswitch.conf",
-    "os-release", "pam.d", "profile", "python3", "rc0.d", "rc1.d", "rc2.d", "rc3.d", "rc4.d", "rc5.d", "rc6.d", "rcS.d",
-    "shells", "ssl/certs", "systemd/system", "timezone", "init.d", "perl", "apt/trusted.gpg.d", "apt/keyrings", "apt/sources.list", "apt/sources.list.d",
+    "alternatives", "apt/keyrings", "apt/sources.list", "apt/sources.list.d", "apt/trusted.gpg.d", "ca-certificates",
+    "ca-certificates.conf", "debian_version", "default", "dpkg", "environment.d", "gss", "init.d", "java-11-openjdk",
+    "java-17-openjdk", "ld.so.cache", "ld.so.conf.d", "locale.gen", "localtime", "nsswitch.conf", "os-release", "pam.d",
+    "perl", "profile", "python3", "rc0.d", "rc1.d", "rc2.d", "rc3.d", "rc4.d", "rc5.d", "rc6.d", "rcS.d", "shells",
+    "ssl/certs", "systemd/system", "timezone",
 )  # fmt: skip
 _OWN = {
-    "environment", "fstab", "hostname", "hosts", "machine-id", "mtab", "resolv.conf", "passwd", "group", "subuid", "subgid",
-    "sudoers", "adjtime", "motd", "issue.net", "apt/auth.conf", "apt/auth.conf.d", "network", "netplan",
-    "cron.d", "exports", "docker", "kubernetes", "wireguard", "openvpn", "NetworkManager", "wpa_supplicant", "ssl/private",
+    "NetworkManager", "adjtime", "apt/auth.conf", "apt/auth.conf.d", "cron.d", "docker", "environment", "exports", "fstab",
+    "group", "hostname", "hosts", "issue.net", "kubernetes", "machine-id", "motd", "mtab", "netplan", "network", "openvpn",
+    "passwd", "resolv.conf", "ssl/private", "subgid", "subuid", "sudoers", "wireguard", "wpa_supplicant",
 }  # fmt: skip
 _FOLDERS = (
-    "boot", "dev", "home", "media", "mnt", "opt", "proc", "run", "srv", "sys", "var/backups", "var/cache/apt/archives/partial",
-    "var/lib/apt/lists/partial", "var/lib/misc", "var/log/apt", "var/mail", "var/opt", "var/spool/cron",
+    "boot", "dev", "home", "media", "mnt", "opt", "proc", "run", "srv", "sys", "var/backups",
+    "var/cache/apt/archives/partial", "var/lib/apt/lists/partial", "var/lib/misc", "var/log/apt", "var/mail", "var/opt",
+    "var/spool/cron",
 )  # fmt: skip
 _STATE = ("var/lib/dpkg", "var/lib/pam", "var/lib/ucf", "var/lib/python", "var/lib/systemd/deb-systemd-helper-enabled")
 _PEOPLE = range(1000, 60000)
@@ -34,8 +36,8 @@ def copy(target: Path, root: Path = Path("/")) -> None:
     """Fill ``target`` with the shown part of the machine whose files are at ``root``."""
     for folder in _FOLDERS:
         (target / folder).mkdir(parents=True, exist_ok=True)
-    for folder, mode in (("tmp", 0o1777), ("var/tmp", 0o1777), ("root", 0o700)):
-        (target / folder).mkdir(exist_ok=True)
+    for folder, mode in (("tmp", 0o1777), ("var/tmp", 0o1777), ("root", 0o700), ("etc/ssl/private", 0o700)):
+        (target / folder).mkdir(parents=True, exist_ok=True)
         (target / folder).chmod(mode)
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         if (root / name).is_symlink():

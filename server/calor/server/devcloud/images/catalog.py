@@ -15,7 +15,7 @@ class ImageError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """``layers``: for each overlay's mount point inside the server (``/``, ``/usr``), its lower folders, topmost first."""
+    """``layers``: for each overlay's mount point in the server (``/``, ``/usr``), its lower folders, topmost first."""
 
     name: str
     path: Path

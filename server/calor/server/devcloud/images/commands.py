@@ -25,5 +25,9 @@ async def run(argv: Sequence[str], *, what: str, log: Path, environment: Mapping
             await process.wait()
             raise
     if status:
-        tail = "\n".join(log.read_text(errors="replace").splitlines()[-_SHOWN_LINES:])
-        raise ImageError(f"{what} could not be made: {argv[0]} ended with status {status}. All of it: {log}\n{tail}")
+        words = f"{what} could not be made: {argv[0]} ended with status {status}. All of it: {log}"
+        raise ImageError(f"{words}\n{_tail(log)}")
+
+
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-_SHOWN_LINES:])

@@ -37,7 +37,7 @@ _MOUNT = """\
 /usr/bin/{name} "$@"
 status=$?
 [ $status -eq 0 ] || [ $# -eq 0 ] ||
-    echo "{name}: this server is a sandbox, where nothing can be mounted; a VM can (calor dev --driver qemu)" >&2
+    echo "{name}: this server is a sandbox, where nothing can be mounted; that takes a VM" >&2
 exit $status
 """
 

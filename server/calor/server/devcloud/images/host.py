@@ -46,8 +46,7 @@ async def ensure_host(cache: Path, progress: Callable[[str], None]) -> Image:
     path = cache / f"{NAME}-{fingerprint()}"
     if (path / DESCRIPTION).exists():
         return load(path)
-    if not Path("/etc/debian_version").exists() or not Path("/bin").is_symlink():
-        raise ImageError("Image `host` can be made on Debian 12 or newer only (it needs apt-get and a merged /usr).")
+    _check_machine()
     progress("making image host from this machine's packages (once; some 15 s)")
     shutil.rmtree(path, ignore_errors=True)
     for name in ("base", "root", "usr/local", "work-root", "work-usr", "mnt"):
@@ -72,6 +71,15 @@ async def ensure_host(cache: Path, progress: Callable[[str], None]) -> Image:
     )
     image.save()
     return image
+
+
+def _check_machine() -> None:
+    if os.geteuid() != 0:
+        raise ImageError(
+            "Image `host` is made by root only (it takes mounts). Without root: calor dev --driver record."
+        )
+    if not Path("/etc/debian_version").exists() or not Path("/bin").is_symlink():
+        raise ImageError("Image `host` can be made on Debian 12 or newer only (it needs apt-get and a merged /usr).")
 
 
 def fingerprint(status: Path = Path("/var/lib/dpkg/status")) -> str:

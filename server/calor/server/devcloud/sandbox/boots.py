@@ -58,7 +58,7 @@ def plan(server: ServerSpec, folder: Path, devices: Sequence[Device]) -> LaunchP
 
 
 async def boot(plan_path: Path, wire: Callable[[Process], Awaitable[None]]) -> None:
-    """Start a server's first process; ``wire`` connects it before it runs. Raises `DriverError`; then nothing is left."""
+    """Start a server's first process; ``wire`` connects it before it runs. After a `DriverError` nothing is left."""
     launcher = await asyncio.create_subprocess_exec(
         sys.executable, "-I", "-S", "-c", _START, str(_SOURCES), str(plan_path),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,

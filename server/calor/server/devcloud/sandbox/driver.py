@@ -148,8 +148,8 @@ class SandboxDriver:
             "driver": self.name,
             "hypervisor_type": "sandbox",
             "limits": limited,
-            "is": "Linux namespaces on this machine over an overlay: real cloud-init, real networks, one kernel for all.",
-            "is_not": "No VM and no boundary against a hostile root; no systemd inside, and nothing can be mounted there."
+            "is": "Linux namespaces over an overlay: real cloud-init, real networks, one kernel for all.",
+            "is_not": "No VM and no boundary against a hostile root; no systemd inside, nothing can be mounted."
             + (
                 "" if limited else " Memory and processes are not limited: this machine's control groups are read-only."
             ),

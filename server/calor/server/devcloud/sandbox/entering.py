@@ -58,7 +58,7 @@ def _run(argv: Sequence[str], user: int, slave: int) -> NoReturn:
         os.closerange(3, user)
         os.closerange(user + 1, 1 << 16)
         launcher.drop_privileges(user)
-        os.execvpe(argv[0], list(argv), environment)
+        os.execvpe(argv[0], list(argv), environment)  # noqa: S606
     except OSError as exc:
         sys.stderr.write(f"{argv[0]}: {exc}\n")
         sys.stderr.flush()

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -28,28 +28,28 @@ class Forward:
 def parse(text: str) -> Forward:
     """``PORT:ADDRESS:PORT``. Raises `DriverError`."""
     match = _SHAPE.fullmatch(text)
-    try:
-        if match is None:
-            raise ValueError(text)
-        address = str(ip_address(match["address"].strip("[]")))
-    except ValueError as exc:
-        raise DriverError(f"{text!r} is no forward: write PORT:ADDRESS:PORT, such as 8080:10.0.0.5:80.") from exc
+    address = _address(match["address"].strip("[]")) if match else None
+    if match is None or address is None:
+        raise DriverError(f"{text!r} is no forward: write PORT:ADDRESS:PORT, such as 8080:10.0.0.5:80.")
     return Forward(int(match["port"]), address, int(match["target"]))
+
+
+def _address(text: str) -> str | None:
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        return None
 
 
 async def namespace_for(state_dir: Path, address: str) -> Path:
     """Where a connection to the address has to start: in the server that has it as a fixed address (its security groups
     do not count then), or on the external network of the router that has it as a floating one (they do)."""
-    state = state_dir.resolve()
-    for record in sorted((state / "servers").glob("*/running.json")):
-        running = records.load(record)
-        if running is not None and running.process.is_alive:
-            namespace = running.process.namespace("net")
-            if await _has(namespace, address):
-                return namespace
-    for router in sorted((state / "run/netns").glob("t*")):
-        if namespaces.exists(router) and await _has(router, address):
-            return await _external_network(state, router, address)
+    for namespace in _servers(state_dir):
+        if await _has(namespace, address):
+            return namespace
+    for router in _routers(state_dir):
+        if await _has(router, address):
+            return await _external_network(router, address)
     raise DriverError(f"No running server and no router of this dev cloud has the address {address}.")
 
 
@@ -71,6 +71,17 @@ async def serve(state_dir: Path, forward: Forward) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
+def _servers(state_dir: Path) -> Iterator[Path]:
+    for record in sorted(state_dir.glob("servers/*/running.json")):
+        running = records.load(record)
+        if running is not None and running.process.is_alive:
+            yield running.process.namespace("net")
+
+
+def _routers(state_dir: Path) -> Iterator[Path]:
+    return (each for each in sorted(state_dir.glob("run/netns/t*")) if namespaces.exists(each))
+
+
 async def _open(namespace: Path, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     sock = namespaces.open_socket(namespace, family=family)
@@ -87,11 +98,11 @@ async def _has(namespace: Path, address: str) -> bool:
     return any(each["local"] == address for link in links for each in link["addr_info"])
 
 
-async def _external_network(state: Path, router: Path, address: str) -> Path:
-    """The network namespace whose name, as a router's external device, is that of the address' device."""
+async def _external_network(router: Path, address: str) -> Path:
+    """A router's external device and the namespace of its network are named alike but for the first letter."""
     links = await commands.ip_show(router, "address")
-    device = next(link["ifname"] for link in links if address in {each["local"] for each in link["addr_info"]})
-    path = state / "run/netns" / ("n" + device[1:])
+    device = next(str(link["ifname"]) for link in links if address in {each["local"] for each in link["addr_info"]})
+    path = router.with_name(f"n{device[1:]}")
     if not namespaces.exists(path):
-        raise DriverError(f"{address} belongs to a router, but its network is not there on this machine.")
+        raise DriverError(f"{address} is a router's own address in a network of this dev cloud; forward to a server's.")
     return path

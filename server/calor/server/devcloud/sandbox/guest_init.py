@@ -27,10 +27,11 @@ STAGES = (("init",), ("modules", "--mode=config"), ("modules", "--mode=final"))
 def main() -> NoReturn:
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     say(f"sandbox boots, {time.strftime('%Y-%m-%d %H:%M:%S')} UTC")
-    prepare(json.loads(BOOT.read_text()))
+    boot = json.loads(BOOT.read_text())
+    prepare(boot)
     if os.fork() == 0:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
-        os._exit(start_services())
+        os._exit(start_services(boot))
     asked = signal.SIGCHLD
     while asked == signal.SIGCHLD:
         reap()
@@ -67,7 +68,8 @@ def prepare(boot: dict[str, Any]) -> None:
     name = boot["hostname"]
     write("/etc/hostname", f"{name.split('.')[0]}\n")
     write("/etc/hosts", f"127.0.0.1 localhost\n127.0.1.1 {name} {name.split('.')[0]}\n::1 localhost ip6-localhost\n")
-    write("/etc/resolv.conf", "".join(f"nameserver {each}\n" for each in boot["dns"]))
+    # cloud-init's first stage asks for names that do not exist: with a name server that never answers it waits 18 s
+    write("/etc/resolv.conf", "")
     if not Path("/etc/machine-id").exists():
         write("/etc/machine-id", f"{uuid.uuid4().hex}\n")
     if not DONE.exists():
@@ -87,6 +89,12 @@ def write(path: str, text: str) -> None:
     target.write_text(text)
 
 
+def resolver(servers: list[str]) -> str:
+    """resolv.conf with short patience: most dev clouds have no way to a name server."""
+    lines = [f"nameserver {each}" for each in servers]
+    return "\n".join([*lines, "options timeout:1 attempts:2", ""]) if lines else ""
+
+
 def clear(folder: Path) -> None:
     for each in folder.iterdir() if folder.is_dir() else ():
         if each.is_dir() and not each.is_symlink():
@@ -95,18 +103,26 @@ def clear(folder: Path) -> None:
             each.unlink()
 
 
-def start_services() -> int:
+def start_services(boot: dict[str, Any]) -> int:
     """cloud-init's stages in order, sshd as soon as the first has made host keys. Exit status of the last."""
     status = 0
     for stage in STAGES:
         status = subprocess.call(["/usr/bin/cloud-init", *stage])
         if status:
             say(f"cloud-init {' '.join(stage)} ended with status {status}")
-        if stage == STAGES[0] and Path("/usr/sbin/sshd").exists():
-            subprocess.call(["/usr/bin/ssh-keygen", "-A"], stdout=subprocess.DEVNULL)
-            subprocess.call(["/usr/sbin/sshd"])
+        if stage == STAGES[0]:
+            write("/etc/resolv.conf", resolver(boot["dns"]))
+            start_sshd()
     say("boot finished")
     return status
+
+
+def start_sshd() -> None:
+    if not Path("/usr/sbin/sshd").exists():
+        return
+    if not any(Path("/etc/ssh").glob("ssh_host_*_key")):  # a user turned cloud-init's off
+        subprocess.call(["/usr/bin/ssh-keygen", "-A"], stdout=subprocess.DEVNULL)
+    subprocess.call(["/usr/sbin/sshd"])
 
 
 def end_everything() -> None:
@@ -128,7 +144,7 @@ def start_over() -> NoReturn:
         if each.name != "calor":
             clear(each) if each.is_dir() else each.unlink()
     Path("/run/calor/boot_id").write_text(f"{uuid.uuid4()}\n")
-    os.execv(sys.executable, [sys.executable, "-I", "-S", *sys.argv])
+    os.execv(sys.executable, [sys.executable, "-I", "-S", *sys.argv])  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -116,8 +116,8 @@ def _become_first_process(plan: LaunchPlan, user_namespace: int, go: int, told: 
         drop_privileges(user_namespace)
         os.closerange(3, told)
         os.closerange(told + 1, 1 << 16)
-        os.execve(plan.argv[0], list(plan.argv), dict(plan.environment))
-    except BaseException as exc:  # noqa: BLE001 - the outermost frame of this process: all it can do is tell
+        os.execve(plan.argv[0], list(plan.argv), dict(plan.environment))  # noqa: S606
+    except BaseException as exc:  # the outermost frame of this process: all it can do is tell
         os.write(told, _told(exc))
     os._exit(1)
 

@@ -12,7 +12,7 @@ _V2 = {"memory": "memory.max", "pids": "pids.max"}
 
 
 def apply(server_id: str, process: Process, ram_mb: int, root: Path = _ROOT) -> list[str]:
-    """Put the process under its limits. Returns the controllers that took it: none where cgroups are read-only or absent."""
+    """Put the process under its limits. Returns the controllers that took it; none where cgroups are read-only."""
     values = {"memory": str(ram_mb * 1024 * 1024), "pids": str(_PROCESSES)}
     taken: list[str] = []
     for controller, folder, file in _groups(server_id, root):

@@ -4,7 +4,7 @@ import hashlib
 
 
 def device(kind: str, *ids: str) -> str:
-    """``kind``: p (a server's port, on the bridge), r (a router's leg, on the bridge), l and x (its ends in the router)."""
+    """``kind``: p, r: a server's port, a router's leg on a bridge; l, x: its ends in the router; n, t: namespaces."""
     return kind + hashlib.sha256(" ".join(ids).encode()).hexdigest()[:12]
 
 

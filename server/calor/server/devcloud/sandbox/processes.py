@@ -28,13 +28,13 @@ class Process:
         except ProcessLookupError:
             return True
         loop = asyncio.get_running_loop()
-        ended = loop.create_future()
-        loop.add_reader(fd, lambda: ended.done() or ended.set_result(None))
+        ended = asyncio.Event()
+        loop.add_reader(fd, ended.set)
         try:
             if not self.is_alive:
                 return True
             async with asyncio.timeout(timeout):
-                await ended
+                await ended.wait()
         except TimeoutError:
             return False
         finally:

@@ -94,7 +94,7 @@ def _dev(plan: LaunchPlan) -> None:
     for name, major, minor in _NODES:
         os.mknod(f"/dev/{name}", stat.S_IFCHR | 0o666, os.makedev(major, minor))
     for name, target in _LINKS:
-        os.symlink(target, f"/dev/{name}")
+        os.symlink(target, f"/dev/{name}")  # noqa: PTH211
     for device in plan.devices:
         os.mknod(f"/dev/{device.name}", stat.S_IFBLK | 0o660, os.makedev(device.major, device.minor))
     for folder in ("/dev/pts", "/dev/shm"):  # noqa: S108 - its own tmpfs

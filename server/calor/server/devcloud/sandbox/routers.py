@@ -30,7 +30,7 @@ class Routers:
         return self._folder / names.device("t", router_id)
 
     async def ensure(self, router: RouterWiring) -> None:
-        """Make the router as told: legs that are new are plugged, others unplugged; addresses, routes, rules replaced."""
+        """Make the router as told: new legs are plugged, others unplugged; addresses, routes, rules replaced."""
         path = self.path(router.router_id)
         if namespaces.create(path, _SETTINGS):
             await commands.ip(path, ["link set lo up"])
