@@ -1,0 +1,155 @@
+"""The agent itself: its threads, their beginning and their end."""
+
+import fcntl
+import logging
+import os
+import signal
+import threading
+import time
+from typing import Any, Callable, List, Optional
+
+from calor.agent import boots, durable, sources
+from calor.agent.backoff import Backoff
+from calor.agent.beats import Beats
+from calor.agent.collecting import Collector
+from calor.agent.identity import Identity, NotEnrolled, Refused
+from calor.agent.native import Link
+from calor.agent.outbox import Outbox
+from calor.agent.places import Places
+from calor.agent.runs import Runs
+from calor.agent.settings import Settings
+from calor.agent.worker import Worker
+from calor.cfntools import ec2, httpclient
+
+log = logging.getLogger("calor.agent")
+
+SOURCE_ERRORS = (httpclient.TransportError, Refused, NotEnrolled, ec2.ApiRefused)
+
+
+class AlreadyRuns(Exception):
+    """Another agent works on the same state directory."""
+
+
+class Agent:
+    """One agent on one state directory. Sources, outbox and heartbeats each have a thread: none waits for another."""
+
+    def __init__(self, settings: Settings, places: Places) -> None:
+        self._settings = settings
+        self._places = places
+        durable.make_directory(places.state)
+        self._lock = _lock(os.path.join(places.state, "agent.lock"))
+        runs = Runs(places.runs)
+        link = Link(settings, Identity(settings, places.state)) if settings.is_native else None
+        self._outbox = Outbox(places.outbox, runs, settings, link)
+        self._worker = Worker(places, runs, self._outbox, self._changed)
+        self._beats: Optional[Beats] = None
+        if link is not None:
+            self._beats = Beats(link, self._worker, boots.boot_id(places.boot_id), settings.heartbeat)
+        self._collectors = sources.configured(settings, places, link)
+        self._stop = threading.Event()
+
+    @property
+    def collectors(self) -> List[Collector]:
+        return self._collectors
+
+    def run(self) -> int:
+        """Work until SIGTERM or SIGINT. Hooks that run then go on running."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._note_signal)
+        for collector in self._collectors:
+            self._thread("poll-" + collector.name, self._poll, collector)
+        self._thread("outbox", self._outbox.deliver_for_ever, self._stop)
+        if self._beats is not None:
+            self._thread("beats", self._beats.beat_for_ever, self._stop)
+        if not self._collectors:
+            log.error("no source of deployments is configured: %s names no server", self._places.config)
+        while not self._stop.is_set():
+            self._worker.wait(self._worker.step())
+        log.info("stopped; hooks that run are left to end")
+        return 0
+
+    def once(self, timeout: float = 3600.0) -> int:
+        """Collect once, apply all, deliver all. 0 if everything was delivered, 1 if not."""
+        deadline = time.monotonic() + timeout
+        reached = [self._collect(collector) for collector in self._collectors]
+        while time.monotonic() < deadline:
+            pause = self._worker.step()
+            if pause > 600:
+                break
+            self._worker.wait(min(pause, 1.0))
+        return 0 if self._outbox.deliver_all() and reached and all(reached) else 1
+
+    def _collect(self, collector: Collector) -> bool:
+        try:
+            found = collector.collect()
+        except SOURCE_ERRORS as exc:
+            log.warning("%s: %s", collector.name, exc)
+            return False
+        if found is not None:
+            self._worker.receive(collector, found)
+        return True
+
+    def _note_signal(self, number: int, frame: Any) -> None:
+        self._stop.set()
+        self._worker.wake()
+
+    def _changed(self) -> None:
+        """Something that ``status`` and the server should see has changed."""
+        running = self._worker.running
+        current = None if running is None else {"run_id": running.deployment.run_id, "step": running.step}
+        durable.write_json(self._places.status, {"pid": os.getpid(), "time": int(time.time()), "running": current})
+        if self._beats is not None:
+            self._beats.wake()
+
+    def _thread(self, name: str, target: Callable[..., None], argument: Any) -> None:
+        threading.Thread(target=_logged, args=(target, argument), name=name, daemon=True).start()
+
+    def _poll(self, collector: Collector) -> None:
+        """Collect for ever. After news, and after an outage, the pauses are short again (F061)."""
+        failing = Backoff(min(1.0, self._settings.retry_max), self._settings.retry_max)
+        idle = Backoff(min(1.0, self._settings.poll_max), self._settings.poll_max)
+        broken = ""
+        while not self._stop.is_set():
+            try:
+                found = collector.collect()
+            except SOURCE_ERRORS as exc:
+                if str(exc) != broken:
+                    log.warning("%s: %s; trying again", collector.name, exc)
+                broken = str(exc)
+                self._stop.wait(failing.next())
+                continue
+            if broken:
+                log.info("%s: reached again", collector.name)
+            broken = ""
+            failing.reset()
+            if found is not None:
+                idle.reset()
+                self._worker.receive(collector, found)
+                self._changed_by_fetch()
+            elif not collector.waits:
+                self._stop.wait(idle.next())
+
+    def _changed_by_fetch(self) -> None:
+        if self._beats is not None:
+            self._beats.wake()
+        self._worker.prune()
+
+
+def _logged(target: Callable[..., None], argument: Any) -> None:
+    """The outermost frame of a thread: a fault of ours ends the process, which whoever started it starts again."""
+    try:
+        target(argument)
+    except Exception:
+        log.exception("thread %s broke", threading.current_thread().name)
+        logging.shutdown()
+        os._exit(70)
+
+
+def _lock(path: str) -> int:
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise AlreadyRuns("another agent works on {}".format(os.path.dirname(path))) from None
+    return handle

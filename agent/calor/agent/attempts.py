@@ -1,0 +1,124 @@
+"""One attempt to run a hook, as files: what the supervisor writes and the agent reads.
+
+``lock`` is held (flock) as long as the supervisor lives; ``started`` exists once the hook may have begun;
+``hook`` names its process; ``result.json`` is the outcome. Nothing else tells whether a hook runs: a lock cannot
+survive its process, a kill or a reboot.
+"""
+
+import fcntl
+import os
+import signal
+import time
+from typing import Any, Dict, NamedTuple, Optional
+
+from calor.agent import boots, durable, outputs
+
+FINISHED = "finished"
+INTERRUPTED = "interrupted"
+
+
+class Outcome(NamedTuple):
+    """How an attempt ended. ``outcome`` is finished or interrupted; ``reason`` is "" for success."""
+
+    outcome: str
+    outputs: Dict[str, Any]
+    reason: str
+
+    @property
+    def succeeded(self) -> bool:
+        return self.outcome == FINISHED and str(self.outputs.get("deploy_status_code")) == "0"
+
+
+class Attempt:
+    """The directory of one attempt."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.stdout = os.path.join(directory, "stdout")
+        self.stderr = os.path.join(directory, "stderr")
+        self._started = os.path.join(directory, "started")
+        self._hook = os.path.join(directory, "hook")
+        self._result = os.path.join(directory, "result.json")
+        self._lock = os.path.join(directory, "lock")
+
+    def take(self) -> Optional[int]:
+        """For the supervisor: a file descriptor to keep open, or None if this attempt has had its start."""
+        handle = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        pid = os.getpid()
+        note = "{} {} {}".format(pid, boots.start_time(pid) or 0, int(time.time()))
+        if not durable.create_once(self._started, note.encode("ascii")):
+            os.close(handle)
+            return None
+        return handle
+
+    def note_hook(self, pid: int) -> None:
+        durable.write(self._hook, "{} {}".format(pid, boots.start_time(pid) or 0).encode("ascii"))
+
+    def finish(self, outcome: Outcome) -> None:
+        durable.write_json(self._result, dict(outcome._asdict()))
+
+    @property
+    def has_started(self) -> bool:
+        return os.path.exists(self._started)
+
+    @property
+    def is_supervised(self) -> bool:
+        """Whether its supervisor lives. Only to be asked once it has started."""
+        try:
+            handle = os.open(self._lock, os.O_RDWR)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
+        return False
+
+    def outcome(self) -> Optional[Outcome]:
+        """None while it runs or before it; a result that is missing or damaged though nobody writes it any more is
+        an interruption."""
+        if not self.has_started:
+            return None
+        supervised = self.is_supervised  # asked first: the result is written before the lock is let go
+        found = durable.read_map(self._result)
+        if found.get("outcome") in (FINISHED, INTERRUPTED) and isinstance(found.get("outputs"), dict):
+            return Outcome(found["outcome"], found["outputs"], str(found.get("reason") or ""))
+        return None if supervised else self.interrupted("its supervisor ended without an exit status")
+
+    def interrupted(self, why: str) -> Outcome:
+        """The outcome of an attempt cut short, with what it had printed."""
+        last = outputs.tail(self.stderr, 500).strip() or outputs.tail(self.stdout, 500).strip()
+        reason = "interrupted: {}{}".format(why, "; last output: " + last if last else "")
+        return Outcome(INTERRUPTED, outputs.standard(self.stdout, self.stderr, -1, {}), reason)
+
+    def stop(self) -> None:
+        """Ask the supervisor to end the hook; it then reports an interruption."""
+        _signal(self._started, signal.SIGTERM, group=False)
+
+    def end_orphan(self) -> bool:
+        """Kill a hook that outlived its supervisor, so that it never works beside a second run; was there one?"""
+        return _signal(self._hook, signal.SIGKILL, group=True)
+
+
+def _signal(path: str, number: int, group: bool) -> bool:
+    """Signal the process (or its group) that a file names, if it is still that one."""
+    try:
+        with open(path, "rb") as source:
+            words = source.read(100).split()
+        pid, start = int(words[0]), int(words[1])
+    except (FileNotFoundError, ValueError, IndexError):
+        return False
+    if pid <= 1 or boots.start_time(pid) != start:
+        return False
+    try:
+        os.killpg(pid, number) if group else os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,0 +1,79 @@
+"""Heartbeats: what this guest is doing, told on each change, every few seconds while a hook runs, else each minute."""
+
+import logging
+import threading
+import time
+from typing import Any, Dict, Optional
+
+from calor.agent import PROTOCOL, __version__
+from calor.agent.identity import NotEnrolled, Refused
+from calor.agent.native import Link
+from calor.agent.worker import Running, Worker
+from calor.cfntools import httpclient
+
+log = logging.getLogger("calor.agent.beats")
+
+WHILE_RUNNING = 4.0
+
+
+class Beats:
+    """Sends the state ``booted``, ``fetched``, ``running`` or ``idle``."""
+
+    def __init__(self, link: Link, worker: Worker, boot_id: str, interval: float) -> None:
+        self._link = link
+        self._worker = worker
+        self._boot_id = boot_id
+        self._interval = interval
+        self._news = threading.Event()
+
+    def wake(self) -> None:
+        self._news.set()
+
+    def state(self) -> str:
+        if self._worker.running is not None:
+            return "running"
+        if not self._worker.has_heard:
+            return "booted"
+        return "fetched" if self._worker.pending() else "idle"
+
+    def body(self) -> Dict[str, Any]:
+        running: Optional[Running] = self._worker.running
+        current = []
+        if running is not None:
+            ours = running.deployment.document.get("calor") or {}
+            current.append(
+                {
+                    "run_id": ours.get("run_id") or running.deployment.run_id,
+                    "deployment_id": running.deployment.deployment_id,
+                    "step": running.step,
+                    "tail": running.tail(),
+                }
+            )
+        return {
+            "state": "running" if running is not None else self.state(),
+            "boot_id": self._boot_id,
+            "agent": __version__,
+            "protocol": PROTOCOL,
+            "detail": "",
+            "running": current,
+        }
+
+    def beat(self) -> bool:
+        """Send one; whether it arrived. A beat that does not arrive is not kept: the next one says more."""
+        body = self.body()
+        body["time"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        try:
+            self._link.post("heartbeat", body, timeout=15.0)
+        except (Refused, NotEnrolled, httpclient.TransportError) as exc:
+            log.debug("heartbeat not delivered: %s", exc)
+            return False
+        return True
+
+    def beat_for_ever(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            self._news.clear()
+            arrived = self.beat()
+            busy = self._worker.running is not None
+            self._news.wait(WHILE_RUNNING if busy or not arrived else self._interval)
+            if not arrived:
+                stop.wait(1.0)

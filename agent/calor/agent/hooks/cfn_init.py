@@ -1,0 +1,34 @@
+"""Group ``cfn-init``: the config is the content of ``AWS::CloudFormation::Init``."""
+
+import json
+import os
+from typing import Optional
+
+from calor.agent import launching
+from calor.agent.hooks import contract
+
+
+class CfnInit(contract.Hook):
+    """Writes the metadata where cfn-init looks for it and runs our cfn-init (or ``$HEAT_CFN_INIT_CMD``)."""
+
+    group = "cfn-init"
+
+    def prepare(self, job: contract.Job) -> Optional[contract.Command]:
+        config = job.config
+        if isinstance(config, str) and config.strip():
+            try:
+                config = json.loads(config)
+            except ValueError as exc:
+                raise contract.CannotRun("the config of group cfn-init is not JSON: {}".format(exc), 1) from exc
+        if not config:
+            return None
+        if not isinstance(config, dict):
+            raise contract.CannotRun("the config of group cfn-init must be a map", 1)
+        folder = job.places.heat(job.environment, "HEAT_CFN_INIT_LAST_METADATA_DIR", "/var/cache/heat-cfntools")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        path = os.path.join(folder, "last_metadata")
+        document = config if "AWS::CloudFormation::Init" in config else {"AWS::CloudFormation::Init": config}
+        contract.write_private(path, json.dumps(document).encode("utf-8"))
+        environment = contract.base_environment(job.environment)
+        named = job.environment.get("HEAT_CFN_INIT_CMD")
+        return contract.Command([named] if named else launching.command("cfn-init", path), environment)

@@ -1,0 +1,43 @@
+"""Results by a deployment's own transport, as Heat's heat-config-notify sends them."""
+
+import json
+from typing import Any, Dict, Optional
+from urllib.parse import quote
+
+from calor.agent import keystone
+from calor.agent.identity import Refused
+from calor.cfntools import httpclient, tls
+
+
+def send(inputs: Dict[str, Any], outputs: Dict[str, Any], trust: tls.Trust) -> Optional[str]:
+    """Signal the outputs. None once the server has taken them; a text says why there is nobody to signal to.
+    Raises Refused or httpclient.TransportError."""
+    transport = str(inputs.get("deploy_signal_transport") or "")
+    if inputs.get("deploy_signal_id"):
+        _by_url(inputs, outputs, trust)
+        return None
+    if transport == "NO_SIGNAL" or not transport:
+        return "the deployment asks for no signal"
+    who = keystone.account(inputs, prefix="deploy_")
+    if transport == "HEAT_SIGNAL" and who is not None:
+        _by_api(who, inputs, outputs, trust)
+        return None
+    return "this agent cannot signal by {}".format(transport)
+
+
+def _by_url(inputs: Dict[str, Any], outputs: Dict[str, Any], trust: tls.Trust) -> None:
+    verb = "PUT" if str(inputs.get("deploy_signal_verb") or "POST").upper() == "PUT" else "POST"
+    data = json.dumps(outputs, ensure_ascii=False).encode("utf-8", "replace")
+    headers = {"Content-Type": "application/json"}
+    answer = httpclient.request(verb, str(inputs["deploy_signal_id"]), data, headers, 30.0, trust)
+    if not answer.ok:
+        raise Refused("signal", answer)
+
+
+def _by_api(who: keystone.Account, inputs: Dict[str, Any], outputs: Dict[str, Any], trust: tls.Trust) -> None:
+    session = keystone.log_in(who, trust)
+    stack, resource = str(inputs.get("deploy_stack_id")), str(inputs.get("deploy_resource_name"))
+    path = "/stacks/{}/resources/{}/signal".format(quote(stack, safe="/"), quote(resource))
+    answer = session.call("POST", path, outputs, trust)
+    if not answer.ok:
+        raise Refused("signal", answer)

@@ -1,0 +1,193 @@
+"""Applies deployments one after the other, in the order given, and settles what earlier agents began.
+
+A level-triggered loop: each step reads the records on disk and does the one thing that is next, so that an agent
+killed between any two lines is continued by the next one.
+"""
+
+import logging
+import os
+import threading
+import time
+from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple
+
+from calor.agent import launching, outputs, supervisor
+from calor.agent.attempts import Attempt, Outcome
+from calor.agent.collecting import Collection, Collector
+from calor.agent.deployments import Deployment, parse
+from calor.agent.outbox import Outbox
+from calor.agent.places import Places
+from calor.agent.runs import Run, Runs
+
+log = logging.getLogger("calor.agent.worker")
+
+SECRET_INPUTS = ("deploy_password", "deploy_signal_id", "ansible_vault_password")
+START_TRIES = 3
+
+
+class Running(NamedTuple):
+    """What runs now, for heartbeats and ``status``."""
+
+    deployment: Deployment
+    step: str
+    attempt: Attempt
+
+    def tail(self) -> str:
+        """The last lines it printed, without the secrets among its inputs."""
+        text = outputs.tail(self.attempt.stdout, 2000) + outputs.tail(self.attempt.stderr, 1000)
+        for name in SECRET_INPUTS:
+            secret = self.deployment.inputs.get(name)
+            if isinstance(secret, str) and secret:
+                text = text.replace(secret, "***")
+        return text
+
+
+class Worker:
+    """Owns the runs; ``receive`` may be called from other threads, all else from one."""
+
+    def __init__(self, places: Places, runs: Runs, outbox: Outbox, changed: Callable[[], None]) -> None:
+        self._places = places
+        self._runs = runs
+        self._outbox = outbox
+        self._changed = changed
+        self._news = threading.Event()
+        self._wanted: Dict[str, Tuple[bool, Collection]] = {}
+        self._open = {run.run_id: run for run in runs.all() if run.attempts() and not outbox.is_over(run)}
+        self._tries: Dict[str, int] = {}
+        self._not_before: Dict[str, float] = {}
+        self._since = 0.0
+        self.running: Optional[Running] = None
+
+    def receive(self, source: Collector, collection: Collection) -> None:
+        self._wanted[source.name] = (source.is_native, collection)
+        self._news.set()
+
+    def wake(self) -> None:
+        self._news.set()
+
+    def wait(self, seconds: float) -> None:
+        self._news.wait(seconds)
+        self._news.clear()
+
+    @property
+    def has_heard(self) -> bool:
+        return bool(self._wanted)
+
+    def pending(self) -> List[Tuple[bool, Deployment]]:
+        """Deployments that are not over, in order; with each whether its result goes by the native protocol."""
+        found = []
+        for native, collection in list(self._wanted.values()):
+            for deployment in collection.deployments:
+                mine = supervisor.is_for_us(deployment, self._places, os.environ)
+                if mine and not self._outbox.is_over(self._runs.get(deployment.run_id)):
+                    found.append((native, deployment))
+        return found
+
+    def step(self) -> float:
+        """Do what is next; the seconds after which to look again if nothing else happens."""
+        pending = self.pending()
+        wanted = {deployment.run_id: (native, deployment) for native, deployment in pending}
+        cancelled = {run_id for _, collection in list(self._wanted.values()) for run_id in collection.cancelled}
+        if self._is_busy(wanted, cancelled):
+            return 0.05 if time.monotonic() - self._since < 10 else 0.2
+        for native, deployment in pending:
+            if deployment.run_id in cancelled:
+                continue
+            pause = self._not_before.get(deployment.run_id, 0.0) - time.monotonic()
+            if pause > 0:
+                return pause
+            return self._start(native, deployment, pending.index((native, deployment)) + 1, len(pending))
+        return 3600.0
+
+    def _is_busy(self, wanted: Dict[str, Tuple[bool, Deployment]], cancelled: Set[str]) -> bool:
+        """Follow the runs that were begun; whether one still runs."""
+        busy = False
+        for run_id, run in list(self._open.items()):
+            native, deployment = wanted.get(run_id) or (self._is_native_by_default(), run.deployment())
+            attempts = run.attempts()
+            if not attempts or not attempts[-1].has_started:
+                continue
+            outcome = attempts[-1].outcome()
+            if outcome is None:
+                busy = True
+                if run_id in cancelled:
+                    attempts[-1].stop()
+                if deployment is not None and self.running is None:
+                    self._show(Running(deployment, deployment.name, attempts[-1]))
+            elif deployment is not None or self.has_heard:
+                again = run_id in wanted and run_id not in cancelled
+                self._settle(run, deployment or parse({"id": run_id}), native, outcome, len(attempts), again)
+        return busy
+
+    def _is_native_by_default(self) -> bool:
+        return any(native for native, _ in self._wanted.values()) or not self._wanted
+
+    def _settle(
+        self, run: Run, deployment: Deployment, native: bool, outcome: Outcome, made: int, is_wanted: bool
+    ) -> None:
+        """An attempt has ended: report it, or leave the run for another attempt."""
+        if run.attempts()[-1].end_orphan():
+            log.warning("%s: killed a hook that had outlived its supervisor", run.run_id)
+        self._show(None)
+        if not outcome.succeeded and made <= deployment.retries:
+            if is_wanted:
+                del self._open[run.run_id]
+                self._not_before[run.run_id] = time.monotonic() + min(2.0 ** (made - 1), 30.0)
+                log.warning(
+                    "%s failed, attempt %s of %s: %s", deployment.name, made, deployment.retries + 1, outcome.reason
+                )
+                return
+            if not self.has_heard:
+                return
+        log.info("%s: %s", deployment.name, outcome.reason or "success")
+        self._outbox.put(run, deployment, outcome, native)
+        del self._open[run.run_id]
+        self._changed()
+
+    def _start(self, native: bool, deployment: Deployment, number: int, total: int) -> float:
+        run = self._runs.get(deployment.run_id)
+        attempts = run.attempts()
+        if attempts and not attempts[-1].has_started:
+            attempt = attempts[-1]  # an earlier agent was killed before its supervisor began
+            run.record(deployment)
+        else:
+            attempt = run.new_attempt(deployment)
+        self._open[run.run_id] = run
+        self._since = time.monotonic()
+        log.info("%s: starting hook %s (run %s)", deployment.name, deployment.group, run.run_id)
+        if self._launch(run, attempt):
+            self._show(Running(deployment, "{} (step {} of {})".format(deployment.name, number, total), attempt))
+            return 0.01
+        return self._launch_failed(run, deployment, native, attempt)
+
+    def _launch(self, run: Run, attempt: Attempt) -> bool:
+        environment = dict(os.environ, CALOR_ROOT=self._places.root, CALOR_STATE_DIR=self._places.state)
+        try:
+            supervisor.launch(launching.command("supervise"), environment, run, attempt)
+        except OSError as exc:
+            log.warning("the supervisor cannot be started: %s", exc)
+            return False
+        deadline = time.monotonic() + 5
+        while not attempt.has_started and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return attempt.has_started
+
+    def _launch_failed(self, run: Run, deployment: Deployment, native: bool, attempt: Attempt) -> float:
+        tries = self._tries[run.run_id] = self._tries.get(run.run_id, 0) + 1
+        if tries < START_TRIES:
+            return 2.0
+        last = outputs.tail(os.path.join(attempt.directory, "supervisor.log"), 500)
+        if attempt.take() is None:  # it has begun after all: from now on nothing else can start it
+            return 0.1
+        reason = "the hook's supervisor cannot be started: " + last.strip()
+        texts = {"deploy_stdout": "", "deploy_stderr": reason, "deploy_status_code": 126}
+        self._outbox.put(run, deployment, Outcome("finished", texts, reason), native)
+        del self._open[run.run_id]
+        return 0.0
+
+    def _show(self, running: Optional[Running]) -> None:
+        if running != self.running:
+            self.running = running
+            self._changed()
+
+    def prune(self) -> None:
+        self._runs.prune([one.run_id for _, found in list(self._wanted.values()) for one in found.deployments])
