@@ -10,9 +10,11 @@ converted = convert(schemas, values, path=("resources", "web", "properties"), so
 
 from calor.server.template.binding import bind
 from calor.server.template.conversion import Conversion, convert
-from calor.server.template.environment import Environment, merge_environments, parse_environment
+from calor.server.template.environment import Environment, parse_environment
 from calor.server.template.evaluation import references, resolve
+from calor.server.template.functions.lookups import select
 from calor.server.template.language import Limits, parse_template
+from calor.server.template.merging import merge_environments
 from calor.server.template.model import (
     DeletionPolicy,
     Model,
@@ -31,6 +33,7 @@ from calor.server.template.model import (
     Scope,
     Template,
 )
+from calor.server.template.parameters import immutable_changes
 from calor.server.template.values import UNKNOWN, Plain, Secret, Unknown, has_secret, has_unknown, mask, plain, reveal
 
 __all__ = [
@@ -61,6 +64,7 @@ __all__ = [
     "convert",
     "has_secret",
     "has_unknown",
+    "immutable_changes",
     "mask",
     "merge_environments",
     "parse_environment",
@@ -69,4 +73,5 @@ __all__ = [
     "references",
     "resolve",
     "reveal",
+    "select",
 ]

@@ -1,10 +1,28 @@
 """Template + environment + given values → model."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from calor.server.errors import InvalidInput, Problem
+from calor.server.template import parameters
+from calor.server.template.conditions import Conditions
 from calor.server.template.environment import Environment
-from calor.server.template.model import Model, Pseudo, Template
+from calor.server.template.functions.base import Evaluation, Function
+from calor.server.template.model import (
+    DeletionPolicy,
+    Model,
+    Origin,
+    OutputDefinition,
+    Parameter,
+    ParameterSchema,
+    Pseudo,
+    ResourceDefinition,
+    Template,
+)
+from calor.server.template.nearest import did_you_mean
+from calor.server.template.source import Faults
+from calor.server.template.values import ABSENT, UNKNOWN, Plain, reveal
 
 
 def bind(
@@ -15,10 +33,210 @@ def bind(
     pseudo: Pseudo | None = None,
     files: Mapping[str, str] | None = None,
     allow_missing: bool = False,
+    ignore_unknown: bool = False,
 ) -> Model:
     """Resolve the parameters, evaluate the conditions, drop what they disable, evaluate what needs no resource.
 
     ``given`` (the request's parameters) wins over the environment's. ``allow_missing`` is for ``template
-    validate``: parameters without a value are UNKNOWN. Raises `InvalidInput` with all problems.
+    validate``: parameters without a value are UNKNOWN. ``ignore_unknown`` is for nested templates, whose
+    environment holds parameters of others. Raises `InvalidInput` with all problems.
     """
-    raise NotImplementedError
+    binder = _Binder(template, environment or Environment(), given or {}, pseudo or Pseudo(), files or {})
+    return binder.bind(allow_missing=allow_missing, ignore_unknown=ignore_unknown)
+
+
+class _Binder:
+    def __init__(
+        self,
+        template: Template,
+        environment: Environment,
+        given: Mapping[str, Any],
+        pseudo: Pseudo,
+        files: Mapping[str, str],
+    ) -> None:
+        self.template = template
+        self.environment = environment
+        self.given = given
+        self.pseudo = pseudo
+        self.files = files
+        self.faults = Faults(template.source)
+
+    def bind(self, *, allow_missing: bool, ignore_unknown: bool) -> Model:
+        values = self._parameters(allow_missing=allow_missing, ignore_unknown=ignore_unknown)
+        self.faults.raise_any()
+        known = {name: parameter.value for name, parameter in values.items()}
+        conditions = Conditions(self.template)
+        at = Evaluation(
+            parameters=known,
+            condition=conditions.value,
+            files=self.files,
+            facade=self.pseudo.facade,
+            zones=self.pseudo.availability_zones,
+            mappings=self.template.mappings,
+        )
+        conditions.at = at
+        outcomes = self._guarded(conditions.all_values) or {}
+        enabled = {name: self._enabled(item, at, conditions) for name, item in self.template.resources.items()}
+        at.disabled = frozenset(name for name, on in enabled.items() if not on)
+        resources = {name: self._resource(item, at) for name, item in self.template.resources.items() if enabled[name]}
+        outputs = {
+            name: self._output(item, at)
+            for name, item in self.template.outputs.items()
+            if self._enabled(item, at, conditions)
+        }
+        self.faults.raise_any()
+        return Model(
+            template=self.template,
+            environment=self.environment,
+            parameters=values,
+            conditions=outcomes,
+            resources=resources,
+            outputs=outputs,
+            disabled=at.disabled,
+            pending=tuple(entry for parameter in values.values() for entry in parameters.pending(parameter)),
+            warnings=(*self.template.warnings, *self.environment.warnings),
+        )
+
+    # --- parameters -------------------------------------------------------------------------------------
+
+    def _parameters(self, *, allow_missing: bool, ignore_unknown: bool) -> dict[str, Parameter]:
+        schemas = self.template.parameters
+        if not ignore_unknown:
+            for name in dict.fromkeys([*self.given, *self.environment.parameters]):
+                if name not in schemas:
+                    message = f"The template has no parameter {name!r}{did_you_mean(name, schemas)}."
+                    self.faults.extend([Problem(message=message, path=f"parameters.{name}")])
+        encrypted = frozenset(self.environment.encrypted_param_names)
+        found = dict(self._pseudo())
+        for name, schema in schemas.items():
+            value, origin = self._choose(schema)
+            hidden = parameters.is_hidden(schema, encrypted)
+            if value is None:
+                if not allow_missing:
+                    message = f"The parameter {name!r} was not given a value and has no default."
+                    self.faults.add(message, ("parameters", name), code="missing-parameter")
+                value = UNKNOWN
+            try:
+                found[name] = parameters.effective(schema, value, origin, hidden=hidden)
+            except parameters.BadValue as bad:
+                where = " by default" if origin is Origin.DEFAULT else f" (from {origin.value})"
+                message = f"The parameter {name!r} got a wrong value{where}: {bad}."
+                self.faults.add(message, ("parameters", name))
+            self._check_default(schema, origin)
+        return found
+
+    def _choose(self, schema: ParameterSchema) -> tuple[Any, Origin]:
+        for values, origin in (
+            (self.given, Origin.GIVEN),
+            (self.environment.parameters, Origin.ENVIRONMENT),
+            (self.environment.parameter_defaults, Origin.PARAMETER_DEFAULTS),
+        ):
+            if values.get(schema.name) is not None:
+                return values[schema.name], origin
+        return (schema.default if schema.has_default else None), Origin.DEFAULT
+
+    def _check_default(self, schema: ParameterSchema, origin: Origin) -> None:
+        """A default must fit the constraints even where another value is used."""
+        if origin is Origin.DEFAULT or not schema.has_default:
+            return
+        try:
+            parameters.check(schema, parameters.read_value(schema, schema.default), schema.default)
+        except parameters.BadValue as bad:
+            text = "it does not fit the constraints" if schema.hidden else str(bad)
+            self.faults.add(
+                f"The default of the parameter {schema.name!r} is wrong: {text}.", ("parameters", schema.name)
+            )
+
+    def _pseudo(self) -> Iterator[tuple[str, Parameter]]:
+        facts = self.pseudo
+        arn = f"arn:openstack:heat::{facts.project_id}:stacks/{facts.stack_name}/{facts.stack_id}"
+        values: Mapping[str, str | None]
+        if self.template.language == "heat_template_version":
+            values = {
+                "OS::stack_id": facts.stack_id,
+                "OS::stack_name": facts.stack_name,
+                "OS::project_id": facts.project_id,
+                "OS::region": facts.region,
+            }
+        else:
+            values = {"AWS::StackId": arn, "AWS::StackName": facts.stack_name, "AWS::Region": facts.region}
+        for name, value in values.items():
+            if value is not None:
+                yield name, Parameter(name=name, value=value, shown=value, origin=Origin.PSEUDO)
+
+    # --- resources and outputs --------------------------------------------------------------------------
+
+    def _guarded(self, compute: Callable[[], Any]) -> Any:
+        """The result, or None with the faults collected."""
+        try:
+            return compute()
+        except InvalidInput as error:
+            self.faults.extend(error.problems)
+            return None
+
+    def _enabled(self, item: ResourceDefinition | OutputDefinition, at: Evaluation, conditions: Conditions) -> bool:
+        if item.condition is None:
+            return True
+        section = "resources" if isinstance(item, ResourceDefinition) else "outputs"
+        path = (section, item.name, "condition")
+        return bool(self._guarded(lambda: conditions.check(item.condition, at, path)))
+
+    def _resource(self, item: ResourceDefinition, at: Evaluation) -> ResourceDefinition:
+        return replace(
+            item,
+            properties=self._map(item.properties, at),
+            metadata=self._map(item.metadata, at),
+            update_policy=self._map(item.update_policy, at),
+            deletion_policy=self._policy(item, at),
+            external_id=self._external_id(item, at),
+            depends_on=tuple(name for name in item.depends_on if name not in at.disabled),
+        )
+
+    def _map(self, tree: Any, at: Evaluation) -> Any:
+        value = self._guarded(lambda: at.value(tree))
+        if isinstance(value, Function) or isinstance(value, Mapping):
+            return value
+        if value is not None and value is not UNKNOWN and isinstance(tree, Function):
+            self._guarded(lambda: (_ for _ in ()).throw(tree.fault("a map is wanted here.")))
+        return {}
+
+    def _policy(self, item: ResourceDefinition, at: Evaluation) -> DeletionPolicy:
+        if isinstance(item.deletion_policy, DeletionPolicy):
+            return item.deletion_policy
+        value = self._guarded(lambda: reveal(at.value(item.deletion_policy)))
+        if value is None:
+            return DeletionPolicy.DELETE
+        try:
+            return DeletionPolicy(str(value).capitalize())
+        except ValueError:
+            message = f"The deletion policy is Delete, Retain or Snapshot, not {value!r}."
+            self.faults.add(message, ("resources", item.name, "deletion_policy"))
+            return DeletionPolicy.DELETE
+
+    def _external_id(self, item: ResourceDefinition, at: Evaluation) -> Any:
+        value = self._guarded(lambda: at.value(item.external_id))
+        return value.text if isinstance(value, Plain) else value
+
+    def _output(self, item: OutputDefinition, at: Evaluation) -> OutputDefinition:
+        """An output that cannot be evaluated shows its error when it is asked for; it does not stop the stack."""
+        try:
+            value = at.value(item.value)
+        except InvalidInput as error:
+            value = Broken(error)
+        return replace(item, value=None if value is ABSENT else value)
+
+
+class Broken(Function):
+    """What is left of an output that cannot be evaluated."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: InvalidInput) -> None:
+        self.error = error
+        self.args = None
+        self.name = "output"
+        self.path = ()
+        self.home = None
+
+    def call(self, at: Evaluation) -> Any:
+        raise self.error

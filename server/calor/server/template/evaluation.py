@@ -1,18 +1,32 @@
-"""Evaluates trees: partially when bound, fully against a scope; lists the resources a tree uses."""
+"""Evaluates the trees of a model against a scope; lists the resources that a tree uses."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from calor.server.template.functions.base import Evaluation, Function
 from calor.server.template.model import Reference, Scope, Tree
 
 
 def resolve(tree: Tree, scope: Scope) -> Any:
     """The tree of a `Model` with every function evaluated. May hold UNKNOWN, `Secret` and `Plain`.
 
-    Raises `StackValidationFailed` with the path of the function that cannot be evaluated.
+    Raises `InvalidInput` with the place and path of the function that cannot be evaluated.
     """
-    raise NotImplementedError
+    return Evaluation(scope=scope).value(tree)
 
 
 def references(tree: Tree) -> list[Reference]:
-    """All uses of resources in a tree, in order, each once."""
-    raise NotImplementedError
+    """All uses of resources in a tree of a `Model`, in order, each once."""
+    return list({repr(use): use for use in _uses(tree)}.values())
+
+
+def _uses(tree: Tree) -> Iterator[Reference]:
+    if isinstance(tree, Function):
+        yield from tree.own_references()
+        yield from _uses(tree.args)
+    elif isinstance(tree, Mapping):
+        for value in tree.values():
+            yield from _uses(value)
+    elif isinstance(tree, list | tuple):
+        for value in tree:
+            yield from _uses(value)

@@ -1,24 +1,143 @@
-"""Which language a text is in; the front ends register here."""
+"""Text or mapping → `Template`: finds the language and its version, reads the sections."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from calor.server.template.model import Template
+from calor.server.errors import InvalidInput
+from calor.server.template.declarations import parse_parameter
+from calor.server.template.definitions import parse_outputs, parse_resources
+from calor.server.template.dialects import DIALECTS, RELEASES, Dialect
+from calor.server.template.model import Names, ParameterGroup, ParameterSchema, Template
+from calor.server.template.nearest import did_you_mean
+from calor.server.template.reader import Limits, read_or_take
+from calor.server.template.source import Faults
+from calor.server.template.trees import TreeParser
+from calor.server.template.values import Plain, plain, shape
 
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    size: int = 524288  # bytes of template text
-    nodes: int = 200_000  # after aliases are expanded
-    depth: int = 100
+__all__ = ["Limits", "parse_template"]
 
 
 def parse_template(
     text: str | Mapping[str, Any], *, file: str = "template", strict: bool = False, limits: Limits | None = None
 ) -> Template:
-    """Parse text or an already parsed mapping. Raises `InvalidInput` with all problems, `RequestLimitExceeded`.
+    """Parse text or an already parsed mapping. Raises `InvalidInput` with all problems.
 
     ``strict`` makes warnings (a duplicate key) errors.
     """
-    raise NotImplementedError
+    root, faults, warnings = read_or_take(text, file=file, limits=limits or Limits(), strict=strict, what="template")
+    dialect = _dialect(root, faults)
+    sections = _sections(root, dialect, faults)
+    names = Names(
+        parameters=frozenset(map(str, sections["parameters"])) | dialect.pseudo,
+        resources=frozenset(map(str, sections["resources"])),
+        conditions=frozenset(map(str, sections["conditions"])),
+    )
+    trees = TreeParser(dialect.table, faults.source, names)
+    word = dialect.sections
+    parameters = _parameters(sections["parameters"], dialect, faults)
+    conditions = {
+        name: trees.condition_into(body, (word["conditions"], name), faults, named=False)
+        for name, body in sections["conditions"].items()
+    }
+    template = Template(
+        language=dialect.language,
+        version=dialect.version,
+        description=_description(root.get(word["description"]), faults, word["description"]),
+        parameters=parameters,
+        parameter_groups=_groups(root.get("parameter_groups"), parameters, faults),
+        resources=parse_resources(sections["resources"], dialect, trees, faults),
+        outputs=parse_outputs(sections["outputs"], dialect, trees, faults),
+        conditions=conditions,
+        mappings=plain(sections["mappings"]),
+        raw=plain(root),
+        source=faults.source,
+        names=names,
+        warnings=warnings,
+    )
+    faults.raise_any()
+    return template
+
+
+def _dialect(root: Mapping[Any, Any], faults: Faults) -> Dialect:
+    """The language and version. Raises `InvalidInput`: without them nothing else can be read."""
+    found = [key for key in DIALECTS if key in root]
+    if len(found) != 1:
+        known = ", ".join(DIALECTS)
+        near = next((did_you_mean(str(key), DIALECTS) for key in root if did_you_mean(str(key), DIALECTS)), "")
+        faults.add(f"A template has one of the keys {known}; this one has {len(found) or 'none'}{near}.")
+        raise InvalidInput(faults.problems)
+    versions = DIALECTS[found[0]]
+    written = root[found[0]]
+    version = written.text if isinstance(written, Plain) else written
+    if isinstance(version, str):
+        version = RELEASES.get(version, version) if found[0] == "heat_template_version" else version
+        if version in versions:
+            return versions[version]
+    known = ", ".join([*versions, *(RELEASES if found[0] == "heat_template_version" else ())])
+    near = did_you_mean(str(version), [*versions, *RELEASES])
+    faults.add(f"The version {version!r} is not known{near}; known are {known}.", (found[0],), value=True)
+    raise InvalidInput(faults.problems)
+
+
+def _sections(root: Mapping[Any, Any], dialect: Dialect, faults: Faults) -> dict[str, Mapping[str, Any]]:
+    """The sections that are maps, by the model's names; what is none is reported and read as empty."""
+    known = {*dialect.sections.values(), *DIALECTS}
+    for key in root:
+        if key not in known:
+            faults.add(f"A template has no section {key!r}{did_you_mean(str(key), known)}.", (key,))
+    found: dict[str, Mapping[str, Any]] = {}
+    for name in ("parameters", "resources", "outputs", "conditions", "mappings"):
+        word = dialect.sections.get(name, "")
+        if word not in root:
+            found[name] = {}
+            continue
+        section = root[word]
+        is_empty = section is None or (section == [] and name != "conditions")
+        if not isinstance(section, Mapping) and not is_empty:
+            faults.add(f"The section {word!r} must be a map, not {shape(section)}.", (word,))
+            section = None
+        found[name] = section or {}
+    return found
+
+
+def _description(written: Any, faults: Faults, word: str) -> str:
+    if isinstance(written, Mapping | list):
+        faults.add(f"The description must be text, not {shape(written)}.", (word,))
+        return ""
+    return "" if written is None else written.text if isinstance(written, Plain) else str(written)
+
+
+def _parameters(section: Mapping[str, Any], dialect: Dialect, faults: Faults) -> dict[str, ParameterSchema]:
+    found = {}
+    for name, body in section.items():
+        place = (dialect.sections["parameters"], name)
+        schema = parse_parameter(str(name), body, dialect.declared, place, faults)
+        if schema is not None:
+            found[schema.name] = schema
+    return found
+
+
+def _groups(written: Any, parameters: Mapping[str, Any], faults: Faults) -> tuple[ParameterGroup, ...]:
+    place = "parameter_groups"
+    if written is None:
+        return ()
+    if not isinstance(written, list):
+        faults.add(f"The parameter groups are a list, not {shape(written)}.", (place,))
+        return ()
+    groups, seen = [], set[str]()
+    for number, entry in enumerate(written):
+        path = (place, number)
+        members = entry.get("parameters") if isinstance(entry, Mapping) else None
+        if not isinstance(members, list):
+            faults.add("A parameter group is a map with a list of 'parameters'.", path)
+            continue
+        for index, name in enumerate(members):
+            spot = (*path, "parameters", index)
+            if name in seen:
+                faults.add(f"The parameter {name!r} is in a group already.", spot)
+            if name not in parameters:
+                faults.add(f"There is no parameter {name!r}{did_you_mean(str(name), parameters)}.", spot)
+            seen.add(str(name))
+        label, words = entry.get("label") or "", entry.get("description") or ""
+        groups.append(ParameterGroup(label=str(label), description=str(words), parameters=tuple(map(str, members))))
+    return tuple(groups)

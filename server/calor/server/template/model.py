@@ -19,6 +19,15 @@ from calor.server.template.values import UNKNOWN
 Tree = Any
 
 
+@dataclass(frozen=True)
+class Names:
+    """What a template declares, for checking references as they are parsed."""
+
+    parameters: frozenset[str] = frozenset()
+    resources: frozenset[str] = frozenset()
+    conditions: frozenset[str] = frozenset()
+
+
 class ParameterKind(enum.Enum):
     STRING = "string"
     NUMBER = "number"
@@ -101,6 +110,8 @@ class Template:
     conditions: Mapping[str, Tree]
     raw: Mapping[str, Any]
     source: Source
+    names: Names
+    mappings: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Problem, ...] = ()
 
 

@@ -127,3 +127,16 @@ def has_secret(tree: Any) -> bool:
     if isinstance(tree, list | tuple):
         return any(has_secret(value) for value in tree)
     return isinstance(tree, Secret)
+
+
+def shape(value: Any) -> str:
+    """The name of a value's type for messages."""
+    if isinstance(value, Mapping):
+        return "a map"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, str):
+        return "text"
+    if value is None:
+        return "nothing"
+    return {bool: "a boolean", int: "a number", float: "a number"}.get(type(value), "a value")

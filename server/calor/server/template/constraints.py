@@ -1,0 +1,137 @@
+"""Checks a value by a constraint; says what is wrong in a sentence. One vocabulary for parameters and properties."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from calor.server.template.local_constraints import LOCAL
+from calor.server.template.properties import (
+    AllowedValues,
+    Constraint,
+    Custom,
+    Length,
+    Modulo,
+    Pattern,
+    Range,
+)
+
+
+def broken(rule: Constraint, value: Any, shown: str | None = None) -> str | None:
+    """What is wrong with the value by the rule, or None. ``shown`` stands for the value in the text.
+
+    A `Custom` that needs a cloud is never broken here: see `is_pending`.
+    """
+    text = repr(value) if shown is None else shown
+    match rule:
+        case Length():
+            return _length(rule, value)
+        case Range():
+            return _range(rule, value, text)
+        case Modulo():
+            return _modulo(rule, value, text)
+        case AllowedValues():
+            return _allowed(rule, value, text)
+        case Pattern():
+            return _pattern(rule, value, text)
+        case Custom():
+            check = LOCAL.get(rule.name)
+            return None if check is None or check(value) else f"{text} is not a valid {rule.name}"
+
+
+def is_pending(rule: Constraint) -> bool:
+    """Whether somebody with a cloud must check it."""
+    return isinstance(rule, Custom) and rule.name not in LOCAL
+
+
+def _length(rule: Length, value: Any) -> str | None:
+    if not isinstance(value, str | list | Mapping):
+        return None
+    size = len(value)
+    if (rule.min is not None and size < rule.min) or (rule.max is not None and size > rule.max):
+        return f"the length {size} is not {_bounds(rule.min, rule.max)}"
+    return None
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    if low is None:
+        return f"at most {high}"
+    return f"at least {low}" if high is None else f"between {low} and {high}"
+
+
+def _range(rule: Range, value: Any, text: str) -> str | None:
+    number = _number(value)
+    if number is None:
+        return f"{text} is not a number"
+    if (rule.min is not None and number < rule.min) or (rule.max is not None and number > rule.max):
+        return f"{text} is not {_bounds(rule.min, rule.max)}"
+    return None
+
+
+def _modulo(rule: Modulo, value: Any, text: str) -> str | None:
+    number = _number(value)
+    if number is None or number % rule.step != rule.offset:
+        return f"{text} is not a multiple of {rule.step} with an offset of {rule.offset}"
+    return None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return value
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _allowed(rule: AllowedValues, value: Any, text: str) -> str | None:
+    values = value if isinstance(value, list) else [value]
+    for item in values:
+        if not any(item == allowed or _alike(item, allowed) for allowed in rule.values):
+            return f"{text if values is not value else repr(item)} is not one of {_listed(rule.values)}"
+    return None
+
+
+def _alike(item: Any, allowed: Any) -> bool:
+    """5 is allowed where "5" is, 1.5 where "1.50" is: what has the same text or is the same number."""
+    if isinstance(item, bool) or isinstance(allowed, bool):
+        return str(item).lower() == str(allowed).lower()
+    if isinstance(item, int | float) or isinstance(allowed, int | float):
+        one, other = _number(item), _number(allowed)
+        return one is not None and one == other
+    return False
+
+
+def _listed(values: tuple[Any, ...]) -> str:
+    return ", ".join(str(value) for value in values)
+
+
+def _pattern(rule: Pattern, value: Any, text: str) -> str | None:
+    if not isinstance(value, str):
+        return None
+    found = compiled(rule.regex).match(value)
+    if found is None or found.end() != len(value):
+        return f"{text} does not match the pattern {rule.regex}"
+    return None
+
+
+@lru_cache(maxsize=1024)
+def compiled(regex: str) -> re.Pattern[str]:
+    return re.compile(regex)
+
+
+def schema_fault(rule: Constraint) -> str | None:
+    """What is wrong with the rule itself."""
+    if isinstance(rule, Pattern):
+        try:
+            compiled(rule.regex)
+        except (re.error, RecursionError, OverflowError) as error:
+            return f"{rule.regex!r} is not a regular expression: {error}"
+    if isinstance(rule, Modulo):
+        if rule.step == 0:
+            return "the step of a modulo must not be 0"
+        if abs(rule.offset) >= abs(rule.step) or rule.step * rule.offset < 0:
+            return "the offset of a modulo must be smaller than its step and have its sign"
+    return None

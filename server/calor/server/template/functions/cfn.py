@@ -1,0 +1,182 @@
+"""Functions that CloudFormation has and HOT had in its first versions."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from calor.server.template.functions.base import Evaluation, Function, Refused, is_call
+from calor.server.template.functions.lookups import GetAttrSelect, GetResource
+from calor.server.template.functions.text import Replace
+from calor.server.template.model import Reference
+from calor.server.template.nearest import did_you_mean
+from calor.server.template.values import shape
+
+
+class Ref(GetResource):
+    """``{Ref: NAME}`` of a resource, else of a parameter."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        names = self.site.names
+        if isinstance(self.args, str):
+            if self.args not in names.resources and self.args not in names.parameters:
+                near = did_you_mean(self.args, [*names.resources, *names.parameters])
+                yield f"there is no resource or parameter {self.args!r}{near}."
+        elif not is_call(self.args):
+            yield "takes the name of a resource or a parameter."
+
+    def own_references(self) -> Iterator[Reference]:
+        if isinstance(self.args, str) and self.args in self.site.names.resources:
+            yield Reference(self.args)
+
+    def call(self, at: Evaluation) -> Any:
+        name = at.value(self.args)
+        if isinstance(name, str) and name not in self.site.names.resources and name in at.parameters:
+            return at.parameters[name]
+        return super().call(at)
+
+
+class ParamRef(Function):
+    """``{Ref: NAME}`` in a condition: a parameter only."""
+
+    __slots__ = ()
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        if not isinstance(args, str) or args not in at.parameters:
+            raise Refused(f"there is no parameter {args!r}{did_you_mean(str(args), at.parameters)}.")
+        return at.parameters[args]
+
+
+class GetAtt(GetAttrSelect):
+    """``[NAME, attribute]``."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        yield from super().check()
+        if isinstance(self.args, list) and len(self.args) != 2:
+            yield "takes a list of a resource and an attribute."
+
+
+class FindInMap(Function):
+    """``[map, key, key]`` in the template's Mappings."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 3):
+            yield "takes a list of a map and two keys."
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        here: Any = at.mappings
+        for key in args:
+            if not isinstance(here, Mapping) or not isinstance(key, str | int) or key not in here:
+                raise Refused(f"there is no {key!r} in the mappings.")
+            here = here[key]
+        return here
+
+
+class Select(Function):
+    """``[index or key, list, map or JSON text]``; nothing found is empty text."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+            yield "takes a list of an index or key and a list or map."
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        key, items = args
+        if items in ("", None):
+            return ""
+        if isinstance(items, str):
+            try:
+                items = json.loads(items)
+            except ValueError:
+                raise Refused("the text to select from is not JSON.") from None
+        if isinstance(items, Mapping):
+            if not isinstance(key, str):
+                raise Refused(f"a key must be text, not {shape(key)}.")
+            return items.get(key, "")
+        if isinstance(items, list):
+            return _item(items, key)
+        raise Refused(f"selects from a list or a map, not from {shape(items)}.")
+
+
+def _item(items: list[Any], key: Any) -> Any:
+    try:
+        index = int(key)
+    except (TypeError, ValueError):
+        raise Refused(f"an index must be a whole number, not {key!r}.") from None
+    return items[index] if -len(items) <= index < len(items) else ""
+
+
+class Base64(Function):
+    """The text as it is: the one who needs base64 (user data) encodes it."""
+
+    __slots__ = ()
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        if not isinstance(args, str):
+            raise Refused(f"takes text, not {shape(args)}.")
+        return args
+
+
+class GetAZs(Function):
+    __slots__ = ()
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        return list(at.zones)
+
+
+class CfnSplit(Function):
+    """``[delimiter, text]``."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+            yield "takes a list of a delimiter and a text."
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        delimiter, text = args
+        if not isinstance(delimiter, str) or not isinstance(text, str) or not delimiter:
+            raise Refused("takes a list of a delimiter and a text.")
+        return text.split(delimiter)
+
+
+class CfnReplace(Replace):
+    """``[params, template]``."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+            yield "takes a list of a map of values and a template."
+
+    def parts(self, args: Any) -> tuple[Any, Any]:
+        return args[1], args[0]
+
+
+class MemberListToMap(Function):
+    """``[key name, value name, [".member.0.KEY=k", ".member.0.VALUE=v", …]]``."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 3):
+            yield "takes a list of a key's name, a value's name and a list of members."
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        key_name, value_name, members = args
+        if not isinstance(key_name, str) or not isinstance(value_name, str) or not isinstance(members, list):
+            raise Refused("takes a list of a key's name, a value's name and a list of members.")
+        rows: dict[str, dict[str, str]] = {}
+        for member in members:
+            place, equals, value = str(member).partition("=")
+            _, _, number_and_name = place.partition(".member.")
+            number, _, name = number_and_name.partition(".")
+            if equals and name:
+                rows.setdefault(number, {})[name] = value
+        return {row[key_name]: row[value_name] for row in rows.values() if key_name in row and value_name in row}

@@ -1,0 +1,309 @@
+"""Functions on maps and lists: merge, concatenate, filter, replace, repeat."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from calor.server.template.functions.base import Evaluation, Function, Refused, has_call, is_call
+from calor.server.template.functions.text import replace_all
+from calor.server.template.values import UNKNOWN, Plain, Secret, has_secret, has_unknown, plain, reveal, shape
+
+
+def bare(value: Any) -> Any:
+    """The value under a secret or an unquoted scalar, one level deep."""
+    while isinstance(value, Secret | Plain):
+        value = value.value
+    return value
+
+
+def wrapped(result: Any, *, secret: bool) -> Any:
+    return Secret(result) if secret else result
+
+
+class MapMerge(Function):
+    """A list of maps, merged; the later wins; nothing among them is skipped."""
+
+    __slots__ = ()
+    keeps_structure = True
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        items = bare(args)
+        if items is UNKNOWN:
+            return UNKNOWN
+        if not isinstance(items, list) and items not in ("", {}):
+            raise Refused(f"takes a list of maps, not {shape(items)}.")
+        merged: dict[Any, Any] = {}
+        for item in items or ():
+            part = bare(item)
+            if part is UNKNOWN:
+                return UNKNOWN
+            if part is None:
+                continue
+            if not isinstance(part, Mapping):
+                raise Refused(f"takes a list of maps, but an item is {shape(part)}.")
+            hides = isinstance(item, Secret) or isinstance(args, Secret)
+            merged.update({key: wrapped(value, secret=hides) for key, value in part.items()})
+        return merged
+
+
+class MapReplace(Function):
+    """``[map, {keys: {old: new}, values: {old: new}}]``."""
+
+    __slots__ = ()
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        if not isinstance(args, list) or len(args) != 2:
+            raise Refused("takes a list of a map and a map of 'keys' and 'values' to replace.")
+        items, rules = args
+        if not isinstance(rules, Mapping) or not isinstance(items, Mapping | None):
+            raise Refused("takes a list of a map and a map of 'keys' and 'values' to replace.")
+        for key in rules:
+            if key not in ("keys", "values"):
+                raise Refused(f"{key!r} is neither 'keys' nor 'values'.")
+        keys, values = rules.get("keys") or {}, rules.get("values") or {}
+        if not isinstance(keys, Mapping) or not isinstance(values, Mapping):
+            raise Refused("'keys' and 'values' must be maps.")
+        found: dict[Any, Any] = {}
+        for key, value in (items or {}).items():
+            new = keys.get(key, key)
+            if new != key and new in items:
+                raise Refused(f"the key {new!r} is there already.")
+            found[_hashable(new)] = _lookup(values, value)
+        return found
+
+
+def _hashable(key: Any) -> Any:
+    if isinstance(key, Mapping | list):
+        raise Refused(f"a key must be text, not {shape(key)}.")
+    return key
+
+
+def _lookup(values: Mapping[Any, Any], value: Any) -> Any:
+    if isinstance(value, Mapping | list):
+        return value
+    if value in values:
+        return values[value]
+    return values.get(str(value), value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class ListConcat(Function):
+    """A list of lists, one after the other; nothing among them is skipped."""
+
+    __slots__ = ()
+    keeps_structure = True
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        lists = bare(args)
+        if lists is UNKNOWN:
+            return UNKNOWN
+        if not isinstance(lists, list):
+            raise Refused(f"takes a list of lists, not {shape(lists)}.")
+        joined: list[Any] = []
+        for item in lists:
+            part = bare(item)
+            if part is UNKNOWN:
+                return UNKNOWN
+            if part is None:
+                continue
+            if not isinstance(part, list):
+                raise Refused(f"takes a list of lists, but an item is {shape(part)}.")
+            hides = isinstance(item, Secret) or isinstance(args, Secret)
+            joined.extend(wrapped(value, secret=hides) for value in part)
+        return joined
+
+
+class ListConcatUnique(ListConcat):
+    """The same, without the equal items that come later."""
+
+    __slots__ = ()
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        joined = super().evaluate(args, at)
+        if has_unknown(joined):
+            return UNKNOWN
+        return unique(joined)
+
+
+def unique(items: Sequence[Any]) -> list[Any]:
+    """The first of equal items; equality is the language's own (1 and true are equal)."""
+    seen: set[Any] = set()
+    rest: list[Any] = []  # what cannot be hashed
+    found = []
+    for item in items:
+        value = reveal(item)
+        try:
+            if value in seen:
+                continue
+            seen.add(value)
+        except TypeError:
+            if value in rest:
+                continue
+            rest.append(value)
+        found.append(item)
+    return found
+
+
+class Filter(Function):
+    """``[values, list]``: the list without the values."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+            yield "takes a list of the values to leave out and the list to filter."
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        if not isinstance(args, list) or len(args) != 2:
+            raise Refused("takes a list of the values to leave out and the list to filter.")
+        values, items = args
+        if not values or not items:
+            return items
+        if not isinstance(values, list) or not isinstance(items, list):
+            raise Refused("the values to leave out and what to filter must be lists.")
+        return [item for item in items if item not in values]
+
+
+class Contains(Function):
+    """``[value, list or text]``: whether the value is in it."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+            yield "takes a list of a value and a list to look in."
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        if not isinstance(args, list) or len(args) != 2:
+            raise Refused("takes a list of a value and a list to look in.")
+        value, where = args
+        if isinstance(where, str):
+            if not isinstance(value, str):
+                raise Refused(f"in a text only a text can be looked for, not {shape(value)}.")
+            return value in where
+        if not isinstance(where, list):
+            raise Refused(f"looks in a list or a text, not in {shape(where)}.")
+        return value in where
+
+
+class Repeat(Function):
+    """``{template: …, for_each: {PLACEHOLDER: list}}``: the template for each combination of items."""
+
+    __slots__ = ()
+    keeps_structure = True
+    keys: frozenset[str] = frozenset({"template", "for_each"})
+    takes_maps = False
+
+    def check(self) -> Iterator[str]:
+        if is_call(self.args):
+            return
+        if not isinstance(self.args, Mapping):
+            yield "takes a map with the keys 'template' and 'for_each'."
+            return
+        for key in self.args:
+            if key not in self.keys:
+                yield f"{key!r} is not a key of it; the keys are {', '.join(sorted(self.keys))}."
+        if "template" not in self.args or "for_each" not in self.args:
+            yield "needs the keys 'template' and 'for_each'."
+        elif not isinstance(self.args["for_each"], Mapping) and not is_call(self.args["for_each"]):
+            yield f"'for_each' must be a map, not {shape(self.args['for_each'])}."
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        args = bare(args)
+        if not isinstance(args, Mapping):
+            raise Refused("takes a map with the keys 'template' and 'for_each'.")
+        each = bare(args["for_each"])
+        if each is UNKNOWN:
+            return UNKNOWN
+        if not isinstance(each, Mapping):
+            raise Refused(f"'for_each' must be a map, not {shape(each)}.")
+        secret = has_secret(each)
+        values = [self._values(placeholder, reveal(items)) for placeholder, items in each.items()]
+        if has_unknown(values):
+            return UNKNOWN
+        template = args["template"]
+        found = [_fill(template, dict(zip(each, row, strict=True))) for row in self.rows(each, values, args)]
+        return Secret(found) if secret else found
+
+    def _values(self, placeholder: Any, items: Any) -> Any:
+        if not isinstance(placeholder, str):
+            raise Refused("a placeholder must be text.")
+        if items is None:
+            return []
+        if isinstance(items, Mapping) and self.takes_maps:
+            return list(items)
+        if items is UNKNOWN or isinstance(items, list):
+            return items
+        raise Refused(f"the items for {placeholder!r} must be a list, not {shape(items)}.")
+
+    def rows(self, each: Mapping[Any, Any], values: list[Any], args: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
+        return iter(itertools.product(*values))
+
+
+class RepeatMaps(Repeat):
+    """As of 2016-10-14: a map stands for the list of its keys."""
+
+    __slots__ = ()
+    takes_maps = True
+
+
+class RepeatPermutations(RepeatMaps):
+    """As of 2017-09-01: ``permutations: false`` goes through equally long lists side by side."""
+
+    __slots__ = ()
+    keys = frozenset({"template", "for_each", "permutations"})
+
+    def check(self) -> Iterator[str]:
+        yield from super().check()
+        if isinstance(self.args, Mapping):
+            value = plain(self.args.get("permutations", True))
+            if not isinstance(value, bool) and not has_call(value):
+                yield f"'permutations' must be true or false, not {shape(value)}."
+
+    def rows(self, each: Mapping[Any, Any], values: list[Any], args: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
+        if bare(args.get("permutations", True)) is not False:
+            return super().rows(each, values, args)
+        if any(isinstance(bare(items), Mapping) for items in each.values()):
+            raise Refused("with 'permutations: false' the items must be lists, not maps.")
+        if len({len(items) for items in values}) > 1:
+            raise Refused("with 'permutations: false' the lists must be equally long.")
+        return iter(zip(*values, strict=True))
+
+
+def _fill(template: Any, row: Mapping[str, Any]) -> Any:
+    """The template with the placeholders of one row replaced, in texts, keys and items."""
+    texts = {}
+    for placeholder, value in row.items():
+        if placeholder == "":
+            raise Refused("a placeholder must not be empty.")
+        if isinstance(value, str):
+            texts[placeholder] = value
+    return _substitute(template, row, texts)
+
+
+def _substitute(tree: Any, row: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
+    if isinstance(tree, str):
+        if tree in row and tree not in texts:
+            return _scalar(row[tree])
+        return _replace(tree, row, texts)
+    if isinstance(tree, Mapping):
+        return {_key(key, row, texts): _substitute(value, row, texts) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_substitute(value, row, texts) for value in tree]
+    if isinstance(tree, Secret):
+        return Secret(_substitute(tree.value, row, texts))
+    return tree
+
+
+def _replace(text: str, row: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+    for placeholder in row:
+        if placeholder in text and placeholder not in texts:
+            raise Refused(f"an item that is {shape(row[placeholder])} cannot be put into text.")
+    return replace_all(text, texts)
+
+
+def _key(key: Any, row: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
+    return _replace(key, row, texts) if isinstance(key, str) else key
+
+
+def _scalar(value: Any) -> Any:
+    raise Refused(f"an item must be text, not {shape(value)}.")

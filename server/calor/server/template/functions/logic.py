@@ -1,0 +1,134 @@
+"""``if`` and the functions of conditions."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from calor.server.template.functions.base import Evaluation, Function, Refused, is_call
+from calor.server.template.nearest import did_you_mean
+from calor.server.template.values import ABSENT, UNKNOWN, Plain, has_unknown, plain, reveal, shape
+
+
+def truth(tree: Any, at: Evaluation, call: Function | None = None) -> bool:
+    """The value of a condition: a boolean, a condition's name or a function. Raises `Refused`."""
+    value = reveal(at.value(tree))
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and not is_call(tree):
+        found = at.condition(value)
+        if found is not None:
+            return found
+        known = call.site.names.conditions if call else ()
+        raise Refused(f"there is no condition {value!r}{did_you_mean(value, known)}.")
+    if value is UNKNOWN:
+        raise Refused("a condition must be known before anything is created.")
+    raise Refused(f"a condition must be true or false, not {shape(value)}.")
+
+
+class If(Function):
+    """``[condition, value if true, value if false]``; the branch that is not chosen is not looked at."""
+
+    __slots__ = ()
+    lazy = True
+    fewest = 3
+
+    def check(self) -> Iterator[str]:
+        if not isinstance(self.args, list) or not self.fewest <= len(self.args) <= 3:
+            yield "takes a list of a condition, a value if it is true and a value if it is false."
+            return
+        if not isinstance(plain(self.args[0]), str | bool | dict):
+            yield f"a condition is a name, a boolean or a function, not {shape(self.args[0])}."
+
+    def call(self, at: Evaluation) -> Any:
+        if not isinstance(self.args, list) or not self.fewest <= len(self.args) <= 3:
+            raise self.fault("takes a list of a condition, a value if it is true and a value if it is false.")
+        condition = self.site.parse_condition(self.args[0], (*self.path, 0))
+        chosen = 1 if self.guard(lambda: truth(condition, at, self)) else 2
+        if chosen >= len(self.args):
+            return ABSENT
+        return at.value(self.site.parse(self.args[chosen], (*self.path, chosen)))
+
+
+class IfOptional(If):
+    """As of 2021-04-16: without a third item, the place it stands in vanishes."""
+
+    __slots__ = ()
+    fewest = 2
+
+
+class Equals(Function):
+    """``[a, b]``."""
+
+    __slots__ = ()
+    keeps_structure = True
+
+    def check(self) -> Iterator[str]:
+        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+            yield "takes a list of two values."
+
+    def evaluate(self, args: Any, at: Evaluation) -> Any:
+        if has_unknown(args):
+            return UNKNOWN
+        if not isinstance(args, list) or len(args) != 2:
+            raise Refused("takes a list of two values.")
+        return same(args[0], args[1])
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equality; an unquoted scalar compared with a text is the text that was written."""
+    if isinstance(one, Plain) and isinstance(reveal(other), str):
+        return bool(one.text == reveal(other))
+    if isinstance(other, Plain) and isinstance(reveal(one), str):
+        return bool(other.text == reveal(one))
+    return bool(reveal(one) == reveal(other))
+
+
+class Not(Function):
+    """``{not: condition}``."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        if not isinstance(plain(self.args), str | bool) and not is_call(self.args):
+            yield f"takes a condition, not {shape(self.args)}."
+
+    def call(self, at: Evaluation) -> Any:
+        return self.guard(lambda: not truth(self.args, at, self))
+
+
+class NotOfList(Function):
+    """CloudFormation's: ``[condition]``."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        if not isinstance(self.args, list) or len(self.args) != 1:
+            yield "takes a list of one condition."
+
+    def call(self, at: Evaluation) -> Any:
+        return self.guard(lambda: not truth(self.args[0], at, self))
+
+
+class All(Function):
+    """``{and: [condition, condition, …]}``."""
+
+    __slots__ = ()
+
+    def check(self) -> Iterator[str]:
+        if not isinstance(self.args, list) or len(self.args) < 2:
+            yield "takes a list of two or more conditions."
+            return
+        for item in self.args:
+            if not isinstance(plain(item), str | bool) and not is_call(item):
+                yield f"takes conditions, not {shape(item)}."
+
+    def call(self, at: Evaluation) -> Any:
+        return self.guard(lambda: all(truth(item, at, self) for item in self.args))
+
+
+class Either(All):
+    """``{or: [condition, condition, …]}``."""
+
+    __slots__ = ()
+
+    def call(self, at: Evaluation) -> Any:
+        return self.guard(lambda: any(truth(item, at, self) for item in self.args))

@@ -1,0 +1,319 @@
+"""YAML and JSON text → maps and lists that remember their places; scalars that remember how they were written."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from calor.server.errors import InvalidInput, Problem
+from calor.server.template.source import Faults, Mark, MarkedList, MarkedMap, Source
+from calor.server.template.values import Plain
+
+_RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
+_CONSTRUCT = yaml.constructor.SafeConstructor()
+_MERGE = "tag:yaml.org,2002:merge"
+_TAG = "tag:yaml.org,2002:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How large an input may be. Overrun is an error that names the limit."""
+
+    size: int = 524288  # bytes of text
+    nodes: int = 200_000  # after aliases are expanded
+    depth: int = 100
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a text says, and what is odd about it (duplicate keys)."""
+
+    root: Any
+    warnings: tuple[Problem, ...] = ()
+
+    def source(self, file: str) -> Source:
+        return Source(file, self.root)
+
+
+def read(text: str, *, file: str, limits: Limits, strict: bool = False) -> Reading:
+    """Read one document of YAML or JSON. Raises `InvalidInput`; ``strict`` makes warnings errors."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > limits.size:
+        message = f"The text has {size} bytes; the limit is {limits.size} (max_template_size)."
+        raise InvalidInput([Problem(message=message, file=file)])
+    reading = _read_json(text, file, limits) if text.lstrip()[:1] == "{" else None
+    reading = reading or _read_yaml(text, file, limits)
+    if strict and reading.warnings:
+        raise InvalidInput(reading.warnings)
+    return reading
+
+
+def _read_json(text: str, file: str, limits: Limits) -> Reading | None:
+    """None where the text is not JSON (a YAML flow mapping begins with a brace too)."""
+    warnings: list[Problem] = []
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in items:
+            if key in found:
+                message = f"The key {key!r} stands twice in one map; the last one holds."
+                warnings.append(Problem(message=message, path=key, file=file, code="duplicate-key"))
+            found[key] = value
+        return found
+
+    try:
+        root = json.loads(text, object_pairs_hook=pairs)
+    except ValueError:
+        return None
+    except RecursionError:
+        raise InvalidInput([Problem(message=_too_deep(limits), file=file)]) from None
+    check_shape(root, file=file, limits=limits)
+    return Reading(root, tuple(warnings))
+
+
+def _too_deep(limits: Limits) -> str:
+    return f"The text is nested more than {limits.depth} levels deep."
+
+
+def check_shape(root: Any, *, file: str, limits: Limits) -> None:
+    """Depth and number of nodes of a parsed value. Raises `InvalidInput`."""
+    level, depth, count = [root], 0, 0
+    while level:
+        count += len(level)
+        depth += 1
+        if depth > limits.depth:
+            raise InvalidInput([Problem(message=_too_deep(limits), file=file)])
+        if count > limits.nodes:
+            message = f"The input has more than {limits.nodes} nodes."
+            raise InvalidInput([Problem(message=message, file=file)])
+        level = [child for node in level for child in _children(node)]
+
+
+def _children(node: Any) -> list[Any]:
+    if isinstance(node, dict):
+        return list(node.values())
+    return node if isinstance(node, list) else []
+
+
+def _read_yaml(text: str, file: str, limits: Limits) -> Reading:
+    builder = _Builder(file, limits)
+    try:
+        builder.run(yaml.parse(text, Loader=yaml.CSafeLoader))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        message = ", ".join(part for part in (error.context, error.problem) if part)
+        problem = Problem(message=f"This is not valid YAML: {message}.", file=file, line=line, column=column)
+        raise InvalidInput([problem]) from None
+    except yaml.YAMLError as error:
+        first = str(error).splitlines()[0]
+        raise InvalidInput([Problem(message=f"This is not valid YAML: {first}.", file=file)]) from None
+    return Reading(builder.root, tuple(builder.warnings))
+
+
+class _Open:
+    """A map or list that is being read. ``size`` counts nodes with aliases expanded, ``height`` their levels."""
+
+    __slots__ = ("anchor", "height", "key", "key_mark", "merges", "node", "pending_key", "size", "start")
+
+    def __init__(self, node: MarkedMap | MarkedList, anchor: str | None, start: Any) -> None:
+        self.node = node
+        self.anchor = anchor
+        self.start = start
+        self.size = 1
+        self.height = 1
+        self.pending_key = False
+        self.key: Any = None
+        self.key_mark: Any = None
+        self.merges: list[tuple[Any, Any]] = []
+
+
+@dataclass(frozen=True)
+class _Anchored:
+    value: Any
+    size: int
+    height: int
+
+
+class _Builder:
+    """Turns the parser's events into values in one pass."""
+
+    def __init__(self, file: str, limits: Limits) -> None:
+        self.file = file
+        self.limits = limits
+        self.root: Any = None
+        self.warnings: list[Problem] = []
+        self.anchors: dict[str, _Anchored] = {}
+        self.stack: list[_Open] = []
+        self.documents = 0
+
+    def run(self, events: Iterator[Any]) -> None:
+        for event in events:
+            kind = type(event)
+            if kind is yaml.ScalarEvent:
+                self._scalar(event)
+            elif kind is yaml.MappingStartEvent:
+                self._open(MarkedMap(), event, "map")
+            elif kind is yaml.SequenceStartEvent:
+                self._open(MarkedList(), event, "seq")
+            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                self._close()
+            elif kind is yaml.AliasEvent:
+                self._alias(event)
+            elif kind is yaml.DocumentStartEvent:
+                self.documents += 1
+                if self.documents > 1:
+                    self._refuse("There is more than one YAML document in this text", event.start_mark)
+
+    def _refuse(self, message: str, mark: Any) -> None:
+        problem = Problem(message=f"{message}.", file=self.file, line=mark.line + 1, column=mark.column + 1)
+        raise InvalidInput([problem])
+
+    def _open(self, node: MarkedMap | MarkedList, event: Any, shape: str) -> None:
+        if event.tag and event.tag != _TAG + shape:
+            self._refuse(f"The tag {event.tag!r} is not known here", event.start_mark)
+        if self.stack and self._wants_key():
+            self._refuse("A map key must be text", event.start_mark)
+        if len(self.stack) >= self.limits.depth:
+            self._refuse(_too_deep(self.limits).rstrip("."), event.start_mark)
+        if event.anchor:
+            self.anchors.pop(event.anchor, None)
+        self.stack.append(_Open(node, event.anchor, event.start_mark))
+
+    def _close(self) -> None:
+        done = self.stack.pop()
+        for key, value in done.merges:
+            self._merge(done, key, value)
+        if done.anchor:
+            self.anchors[done.anchor] = _Anchored(done.node, done.size, done.height)
+        self._put(done.node, done.start, done.size, done.height)
+
+    def _scalar(self, event: Any) -> None:
+        tag = event.tag or (_resolve(event.value) if event.implicit[0] else _TAG + "str")
+        if self.stack and self._wants_key():
+            here = self.stack[-1]
+            here.key = _MERGE if tag == _MERGE and not event.anchor else event.value
+            here.key_mark, here.pending_key = event.start_mark, True
+            if event.anchor:
+                self.anchors[event.anchor] = _Anchored(event.value, 1, 1)
+            return
+        value = self._construct(tag, event)
+        if event.anchor:
+            self.anchors[event.anchor] = _Anchored(value, 1, 1)
+        self._put(value, event.start_mark, 1, 1)
+
+    def _construct(self, tag: str, event: Any) -> Any:
+        text = event.value
+        name = tag.removeprefix(_TAG)
+        if name in {"str", "timestamp", "merge", "value", "!"}:
+            return text
+        if name not in {"int", "float", "bool", "null"}:
+            self._refuse(f"The tag {tag!r} is not known here", event.start_mark)
+        if name == "null":
+            return None
+        node = yaml.ScalarNode(tag, text)
+        try:
+            value = getattr(_CONSTRUCT, f"construct_yaml_{name}")(node)
+        except (ValueError, KeyError, OverflowError):
+            if event.tag:
+                self._refuse(f"{text!r} is not of the type {event.tag!r}", event.start_mark)
+            return text
+        return value if name == "int" and str(value) == text else Plain(text, value)
+
+    def _alias(self, event: Any) -> None:
+        known = self.anchors.get(event.anchor)
+        if known is None:
+            if any(part.anchor == event.anchor for part in self.stack):
+                self._refuse(f"The alias *{event.anchor} refers to what contains it", event.start_mark)
+            self._refuse(f"The alias *{event.anchor} has no anchor", event.start_mark)
+            return
+        if self.stack and self._wants_key():
+            here = self.stack[-1]
+            if not isinstance(known.value, str | Plain):
+                self._refuse("A map key must be text", event.start_mark)
+            here.key = known.value.text if isinstance(known.value, Plain) else known.value
+            here.key_mark, here.pending_key = event.start_mark, True
+            return
+        self._put(known.value, event.start_mark, known.size, known.height)
+
+    def _wants_key(self) -> bool:
+        here = self.stack[-1]
+        return isinstance(here.node, MarkedMap) and not here.pending_key
+
+    def _put(self, value: Any, mark: Any, size: int, height: int) -> None:
+        if not self.stack:
+            self.root = value
+            return
+        here = self.stack[-1]
+        here.size += size
+        here.height = max(here.height, height + 1)
+        if here.size > self.limits.nodes:
+            self._refuse(f"The text expands to more than {self.limits.nodes} nodes", mark)
+        if len(self.stack) + height > self.limits.depth + 1:
+            self._refuse(_too_deep(self.limits).rstrip("."), mark)
+        line, column = mark.line + 1, mark.column + 1
+        if isinstance(here.node, MarkedList):
+            here.node.append(value)
+            here.node.marks.append(Mark(line, column, line, column))
+            return
+        here.pending_key = False
+        if here.key == _MERGE:
+            here.merges.append((mark, value))
+            return
+        key_mark = here.key_mark
+        if here.key in here.node:
+            self._duplicate(here, key_mark)
+        here.node[here.key] = value
+        here.node.marks[here.key] = Mark(key_mark.line + 1, key_mark.column + 1, line, column)
+
+    def _duplicate(self, here: _Open, mark: Any) -> None:
+        assert isinstance(here.node, MarkedMap)
+        first = here.node.marks[here.key].line
+        line = mark.line + 1
+        message = f"The key {here.key!r} stands twice in one map, on lines {first} and {line}; the last one holds."
+        path = ".".join([*(str(part.key) for part in self.stack[:-1] if part.pending_key), str(here.key)])
+        self.warnings.append(
+            Problem(message=message, path=path, file=self.file, line=line, column=mark.column + 1, code="duplicate-key")
+        )
+
+    def _merge(self, done: _Open, mark: Any, value: Any) -> None:
+        """``<<``: keys that the map has itself win; of several maps the first wins."""
+        assert isinstance(done.node, MarkedMap)
+        for part in value if isinstance(value, list) else [value]:
+            if not isinstance(part, MarkedMap):
+                self._refuse("'<<' takes a map or a list of maps", mark)
+            for key, item in part.items():
+                if key not in done.node:
+                    done.node[key] = item
+                    done.node.marks[key] = part.marks[key]
+
+
+def _resolve(text: str) -> str:
+    """The tag that YAML 1.1 gives a plain scalar."""
+    for tag, pattern in _RESOLVERS.get(text[:1], ()):
+        if pattern.match(text):
+            return str(tag)
+    return _TAG + "str"
+
+
+def read_or_take(
+    text: Any, *, file: str, limits: Limits, strict: bool, what: str
+) -> tuple[dict[Any, Any], Faults, tuple[Problem, ...]]:
+    """A text read, or a mapping that the client parsed, with the collector of its problems.
+
+    Raises `InvalidInput` where it is no mapping. An empty text is an empty mapping.
+    """
+    if isinstance(text, str):
+        reading = read(text, file=file, limits=limits, strict=strict)
+        root, warnings = reading.root, reading.warnings
+    else:
+        root, warnings = text, ()
+        check_shape(root, file=file, limits=limits)
+    if root is None:
+        root = MarkedMap()
+    if not isinstance(root, dict):
+        message = f"The {what} must be a map, not {type(root).__name__ if not isinstance(root, str) else 'text'}."
+        raise InvalidInput([Problem(message=message, file=file)])
+    return root, Faults(Source(file, root)), warnings

@@ -1,0 +1,96 @@
+"""Written trees → trees with functions, by the table of one template version."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from calor.server.template.functions.base import Function, Names, Site
+from calor.server.template.functions.versions import Kind, Table
+from calor.server.template.nearest import did_you_mean
+from calor.server.template.source import Faults, Path, Source
+from calor.server.template.values import Plain, shape
+
+
+class TreeParser:
+    """Parses the trees of one template. A map of one key that names a function is a call of it."""
+
+    def __init__(self, table: Table, source: Source, names: Names) -> None:
+        self.table = table
+        self.source = source
+        self.site = Site(source, names, self.parse, self.parse_condition)
+
+    def parse(self, written: Any, path: Path) -> Any:
+        """A value's tree. Raises `InvalidInput` with all its faults."""
+        return self._whole(written, path, self._value)
+
+    def parse_condition(self, written: Any, path: Path) -> Any:
+        """A condition: a name, a boolean or a function of conditions. Raises `InvalidInput`."""
+        return self._whole(written, path, self._condition)
+
+    def value_into(self, written: Any, path: Path, faults: Faults) -> Any:
+        """A value's tree, its faults collected."""
+        return self._value(written, path, faults)
+
+    def condition_into(self, written: Any, path: Path, faults: Faults, *, named: bool) -> Any:
+        """A condition, its faults collected. ``named``: the name of another condition is one too."""
+        if isinstance(written, str) and not named:
+            faults.add("A condition is a boolean or a function, not text.", path)
+        return self._condition(written, path, faults)
+
+    def _whole(self, written: Any, path: Path, parse: Any) -> Any:
+        faults = Faults(self.source)
+        tree = parse(written, path, faults)
+        faults.raise_any()
+        return tree
+
+    def _value(self, written: Any, path: Path, faults: Faults) -> Any:
+        if isinstance(written, dict):
+            if len(written) == 1:
+                ((name, args),) = written.items()
+                kind = self.table.functions.get(name)
+                if kind is not None:
+                    return self._call(kind, name, args, path, faults, self._value)
+                if name in self.table.removed:
+                    faults.add(f"The function {name!r} is not part of this template version.", (*path, name))
+            return {key: self._value(value, (*path, key), faults) for key, value in written.items()}
+        if isinstance(written, list):
+            return [self._value(value, (*path, number), faults) for number, value in enumerate(written)]
+        return written
+
+    def _call(self, kind: Kind, name: str, args: Any, path: Path, faults: Faults, parse: Any) -> Function:
+        place = (*path, name)
+        call = kind(name, args if kind.lazy else parse(args, place, faults), self.site, place)
+        for message in call.check():
+            faults.add(f"{name}: {message}", place)
+        return call
+
+    def _condition(self, written: Any, path: Path, faults: Faults) -> Any:
+        if isinstance(written, bool | str):
+            return written
+        if isinstance(written, Plain) and isinstance(written.value, bool):
+            return written.value
+        if isinstance(written, Mapping) and len(written) == 1:
+            tree = self._argument(written, path, faults)
+            if isinstance(tree, Function):
+                return tree
+            (name,) = written
+            if name not in self.table.functions:  # otherwise it has been reported already
+                near = did_you_mean(str(name), self.table.conditions)
+                faults.add(f"There is no condition function {name!r}{near}.", path)
+            return False
+        faults.add(f"A condition is true, false, a name or a function, not {shape(written)}.", path)
+        return False
+
+    def _argument(self, written: Any, path: Path, faults: Faults) -> Any:
+        """An argument of a condition function: condition functions only; other functions are refused."""
+        if isinstance(written, dict):
+            if len(written) == 1:
+                ((name, args),) = written.items()
+                kind = self.table.conditions.get(name)
+                if kind is not None:
+                    return self._call(kind, name, args, path, faults, self._argument)
+                if name in self.table.functions or name in self.table.removed:
+                    faults.add(f"The function {name!r} cannot be used in a condition.", (*path, name))
+            return {key: self._argument(value, (*path, key), faults) for key, value in written.items()}
+        if isinstance(written, list):
+            return [self._argument(value, (*path, number), faults) for number, value in enumerate(written)]
+        return written
