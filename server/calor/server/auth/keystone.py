@@ -36,7 +36,7 @@ class KeystoneTokens:
 
     async def validate(self, token: str) -> Caller:
         """Raises `Unauthorized`, or `ServiceUnavailable` when Keystone does not answer."""
-        if not token.isascii() or not token.isprintable() or " " in token or len(token) > _LONGEST_TOKEN:
+        if not token or not token.isascii() or not token.isprintable() or " " in token or len(token) > _LONGEST_TOKEN:
             raise Unauthorized("X-Auth-Token does not hold a token.")
         return await self._cache.caller_of(token)
 

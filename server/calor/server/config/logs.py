@@ -40,9 +40,13 @@ def request(ident: str) -> Iterator[None]:
 
 def _fields(record: logging.LogRecord) -> Mapping[str, Any]:
     found = {name: value for name, value in vars(record).items() if name not in _PLAIN}
-    shown = {name: MASK if _SECRET_NAMES.search(name) else value for name, value in found.items()}
+    shown = {name: MASK if _SECRET_NAMES.search(name) else _shown(value) for name, value in found.items()}
     ident = REQUEST_ID.get()
     return {"request_id": ident, **shown} if ident else shown
+
+
+def _shown(value: Any) -> Any:
+    return value if isinstance(value, (int, float, type(None))) else masked(str(value))
 
 
 class JsonLines(logging.Formatter):
@@ -53,12 +57,12 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": masked(record.getMessage()),
             **_fields(record),
         }
         if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return masked(json.dumps(line, ensure_ascii=False, default=str))
+            line["traceback"] = masked(self.formatException(record.exc_info))
+        return json.dumps(line, ensure_ascii=False)
 
 
 class TextLines(logging.Formatter):

@@ -1,0 +1,141 @@
+"""Configuration: Heat's names and defaults, clear faults, guest-facing URLs."""
+
+import json
+from pathlib import Path
+
+import pytest
+from oslo_config import cfg
+
+from calor.server.config import ConfigurationFault, GuestUrls, load, sample
+
+ROUTES = Path(__file__).parents[4] / "shared/reference/api-routes.json"
+
+
+@pytest.mark.skipif(not ROUTES.exists(), reason="the reference facts are not here")
+def test_limits_have_heats_defaults() -> None:
+    wanted = json.loads(ROUTES.read_text())["config_defaults"]
+    settings = load()
+    for section in (settings.limits, settings.general):
+        for name, value in vars(section).items():
+            if name in wanted:
+                assert value == (tuple(wanted[name]) if isinstance(wanted[name], list) else wanted[name]), name
+
+
+def test_a_file_as_operators_know_it(tmp_path: Path) -> None:
+    conf = tmp_path / "calor.conf"
+    conf.write_text(
+        "[DEFAULT]\nmax_template_size = 10\nhidden_stack_tags = a, b\nunknown_of_heat = 1\n"
+        "[database]\nconnection = mysql+pymysql://heat:pw@db/heat\n"
+        "[keystone_authtoken]\nauth_url = http://k:5000\nusername = heat\npassword = pw\nmemcached_servers = m:1,n:1\n"
+        "[heat_api]\nbind_port = 9004\n"
+    )
+    settings = load([conf])
+    assert settings.limits.max_template_size == 10
+    assert settings.limits.hidden_stack_tags == ("a", "b")
+    assert settings.database_url == "mysql+pymysql://heat:pw@db/heat"
+    assert (settings.keystone.username, settings.heat_api.bind_port) == ("heat", 9004)
+    assert settings.heat_api_cfn.bind_port == 8000
+
+
+def test_later_files_and_overrides_win(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.conf", tmp_path / "b.conf"
+    first.write_text("[DEFAULT]\nmax_template_size = 10\nstack_action_timeout = 20\n")
+    second.write_text("[DEFAULT]\nmax_template_size = 30\n")
+    settings = load([first, second], {"heat_api": {"bind_port": 0}, "DEFAULT": {"debug": True}})
+    assert (settings.limits.max_template_size, settings.limits.stack_action_timeout) == (30, 20)
+    assert (settings.heat_api.bind_port, settings.general.debug) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[heat_api]\nbind_port = 70000\n", "bind_port"),
+        ("[DEFAULT]\nlog_format = xml\n", "log_format"),
+        ("[DEFAULT]\nmax_template_size = big\n", "max_template_size"),
+        ("bind_port\n", "calor.conf"),
+    ],
+)
+def test_a_wrong_value_is_named(tmp_path: Path, text: str, words: str) -> None:
+    conf = tmp_path / "calor.conf"
+    conf.write_text(text)
+    with pytest.raises(ConfigurationFault, match=words):
+        load([conf])
+
+
+def test_the_sample_has_every_option_with_help_and_is_read_back(tmp_path: Path) -> None:
+    text = sample()
+    names = [
+        line.partition(" = ")[0].lstrip("#") for line in text.splitlines() if line.startswith("#") and line[1] != " "
+    ]
+    assert len(names) > 50
+    assert text.count("# ") >= len(names)
+    conf = tmp_path / "calor.conf"
+    conf.write_text("\n".join(line.removeprefix("#") if line[:2] != "# " else line for line in text.splitlines()))
+    empty, again = load(), load([conf])
+    assert again.limits == empty.limits
+    assert again.heat_api == empty.heat_api
+    assert isinstance(again.raw, cfg.ConfigOpts)
+
+
+def urls(tmp_path: Path, text: str) -> GuestUrls:
+    conf = tmp_path / "calor.conf"
+    conf.write_text(f"[DEFAULT]\n{text}\n")
+    return load([conf]).guest_urls(rest_port=8004, cfn_port=8000)
+
+
+def test_f047_guests_get_the_guest_facing_base(tmp_path: Path) -> None:
+    found = urls(
+        tmp_path,
+        "server_guest_url = https://heat.example:8004/\n"
+        "heat_metadata_server_url = http://heat.example:8000/v1\n"
+        "heat_waitcondition_server_url = http://wait.example/heat-cfn/v1/waitcondition",
+    )
+    assert found == GuestUrls(
+        orchestration="https://heat.example:8004",
+        cfn="http://heat.example:8000",
+        signals="http://wait.example/heat-cfn",
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "wanted"),
+    [
+        ("http://[fd00::1]:8004", "http://[fd00::1]:8004"),
+        ("http://fd00::1:8004", "http://[fd00::1]:8004"),
+        ("http://2001:db8:0:0:0:0:0:1", "http://[2001:db8:0:0:0:0:0:1]"),
+        ("http://203.0.113.5:8004/", "http://203.0.113.5:8004"),
+    ],
+)
+def test_f047_ipv6_is_in_brackets(tmp_path: Path, url: str, wanted: str) -> None:
+    assert urls(tmp_path, f"server_guest_url = {url}\nheat_metadata_server_url = http://h:8000").orchestration == wanted
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8004",
+        "http://127.1.2.3",
+        "http://localhost:8004",
+        "http://[::1]:8004",
+        "http://0.0.0.0:8004",
+        "http://[::]:8004",
+        "http://[::ffff:127.0.0.1]",
+    ],
+)
+def test_f047_loopback_is_refused_unless_told_otherwise(tmp_path: Path, url: str) -> None:
+    text = f"server_guest_url = {url}\nheat_metadata_server_url = http://h:8000"
+    with pytest.raises(ConfigurationFault, match=r"server_guest_url.*leads an instance to itself"):
+        urls(tmp_path, text)
+    assert urls(tmp_path, f"{text}\nallow_loopback_guest_urls = true").orchestration
+
+
+def test_f047_an_address_that_is_not_set_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationFault, match="server_guest_url is not set"):
+        urls(tmp_path, "")
+    assert urls(tmp_path, "allow_loopback_guest_urls = true").cfn == "http://127.0.0.1:8000"
+
+
+@pytest.mark.parametrize("url", ["heat.example:8004", "ftp://h", "http://", "http://h:port", "http://[fd00::1"])
+def test_what_is_no_url_is_named(tmp_path: Path, url: str) -> None:
+    with pytest.raises(ConfigurationFault, match="server_guest_url"):
+        urls(tmp_path, f"server_guest_url = {url}\nheat_metadata_server_url = http://h:8000")
