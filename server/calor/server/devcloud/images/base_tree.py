@@ -18,9 +18,10 @@ _GENERATED = (
     "ssl/certs", "systemd/system", "timezone",
 )  # fmt: skip
 _OWN = {
-    "NetworkManager", "adjtime", "apt/auth.conf", "apt/auth.conf.d", "cron.d", "docker", "environment", "exports", "fstab",
-    "group", "hostname", "hosts", "issue.net", "kubernetes", "machine-id", "motd", "mtab", "netplan", "network", "openvpn",
-    "passwd", "resolv.conf", "ssl/private", "subgid", "subuid", "sudoers", "wireguard", "wpa_supplicant",
+    "NetworkManager", "adjtime", "apt/auth.conf", "apt/auth.conf.d", "cron.d", "docker", "environment", "exports",
+    "fstab", "group", "hostname", "hosts", "issue.net", "kubernetes", "machine-id", "motd", "mtab", "netplan",
+    "network", "openvpn", "passwd", "resolv.conf", "ssl/private", "subgid", "subuid", "sudoers", "wireguard",
+    "wpa_supplicant",
 }  # fmt: skip
 _FOLDERS = (
     "boot", "dev", "home", "media", "mnt", "opt", "proc", "run", "srv", "sys", "var/backups",

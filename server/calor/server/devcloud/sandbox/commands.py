@@ -34,6 +34,15 @@ async def ip_show(namespace: Path, *what: str) -> list[dict[str, Any]]:
     return answer
 
 
+async def delete_link(namespace: Path, device: str) -> None:
+    """Nothing happens where it is gone, or goes by itself just now because its other end's namespace has ended."""
+    try:
+        await ip(namespace, [f"link delete {device}"])
+    except DriverError:
+        if device in {link["ifname"] for link in await ip_show(namespace, "link")}:
+            raise
+
+
 async def nft(namespace: Path, text: str, *, check_only: bool = False) -> None:
     """Load rules inside a namespace, all or nothing."""
     flags = ["-c"] if check_only else []

@@ -42,7 +42,7 @@ class SandboxDriver:
         """Raises `DriverError` with what is missing where this machine cannot run sandboxes."""
         if problems := requirements.missing():
             raise DriverError(" ".join(problems))
-        self._services = GuestServices(metadata, forwards)
+        self._services = GuestServices(self._namespaces, metadata, forwards)
         self._servers_dir.mkdir(parents=True, exist_ok=True)
         for folder in sorted(self._servers_dir.iterdir()):
             await self._server(folder.name).find()
@@ -52,16 +52,16 @@ class SandboxDriver:
         if self._trimming is not None:
             self._trimming.cancel()
             await asyncio.gather(self._trimming, return_exceptions=True)
+        problems: list[BaseException] = []
         if not keep:
-            await asyncio.gather(*(self.destroy(server_id) for server_id in list(self._servers)))
-            for path in sorted(self._namespaces.glob("*")):
-                namespaces.remove(path)
-            shutil.rmtree(self._namespaces, ignore_errors=True)
+            problems = await self._remove_everything()
         for server in self._servers.values():
             await server.let_go()
         if self._services is not None:
             await self._services.close_all()
         self._servers.clear()
+        if problems:
+            raise problems[0]
 
     async def ensure_network(self, network_id: str, *, external: bool, mtu: int) -> None:
         async with self._lock(network_id):
@@ -154,6 +154,15 @@ class SandboxDriver:
                 "" if limited else " Memory and processes are not limited: this machine's control groups are read-only."
             ),
         }
+
+    async def _remove_everything(self) -> list[BaseException]:
+        """What cannot be removed does not keep the rest."""
+        endings = (self.destroy(server_id) for server_id in list(self._servers))
+        results = await asyncio.gather(*endings, return_exceptions=True)
+        for path in sorted(self._namespaces.glob("*")):
+            namespaces.remove(path)
+        shutil.rmtree(self._namespaces, ignore_errors=True)
+        return [each for each in results if isinstance(each, BaseException)]
 
     def _server(self, server_id: str) -> Server:
         if self._services is None:

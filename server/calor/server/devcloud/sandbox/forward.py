@@ -6,12 +6,13 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 
 from calor.server.devcloud.driver import DriverError
 from calor.server.devcloud.sandbox import commands, namespaces, records
-from calor.server.devcloud.sandbox.guest_services import carry
+from calor.server.devcloud.sandbox.relays import Relays, Stream
 
 _SHAPE = re.compile(r"(?P<port>\d+):(?P<address>\[[0-9a-fA-F:]+\]|[0-9.]+):(?P<target>\d+)")
 
@@ -58,17 +59,14 @@ async def serve(state_dir: Path, forward: Forward) -> AsyncIterator[int]:
     """Listen on 127.0.0.1; gives the port. Needs root, as the namespaces do."""
     namespace = await namespace_for(state_dir, forward.address)
 
-    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            far = await _open(namespace, forward.address, forward.target)
-        except OSError:
-            writer.close()  # what a client sees of a refused connection
-            return
-        await carry((reader, writer), far)
-
-    server = await asyncio.start_server(connect, "127.0.0.1", forward.port)
-    async with server:
+    relays = Relays()
+    reach = partial(_open, namespace, forward.address, forward.target)
+    server = await asyncio.start_server(relays.to(reach), "127.0.0.1", forward.port)
+    try:
         yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        await relays.end()
 
 
 def _servers(state_dir: Path) -> Iterator[Path]:
@@ -82,12 +80,12 @@ def _routers(state_dir: Path) -> Iterator[Path]:
     return (each for each in sorted(state_dir.glob("run/netns/t*")) if namespaces.exists(each))
 
 
-async def _open(namespace: Path, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _open(namespace: Path, address: str, port: int) -> Stream:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     sock = namespaces.open_socket(namespace, family=family)
     try:
         await asyncio.get_running_loop().sock_connect(sock, (address, port))
-    except OSError:
+    except BaseException:
         sock.close()
         raise
     return await asyncio.open_connection(sock=sock)

@@ -1,47 +1,86 @@
 """What a sandbox finds at its fixed addresses: the metadata service and the ways to the APIs.
 
-The sockets listen inside the sandbox's own network namespace but are served by the cloud's process: whoever
-connects is the server that the namespace belongs to, whatever it says about itself.
+The sockets listen in a namespace that is wired to one sandbox only and are served by the cloud's process: whoever
+connects is that server, whatever it says about itself. (In the sandbox's own namespace they would take the ports 80,
+8000 and 5000 from its programs, which listen on all addresses; and its root could take the service's place.)
 """
 
 import asyncio
-import contextlib
-import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from aiohttp import web
 
 from calor.server.devcloud.driver import GUEST_API_ADDRESS, Metadata
-from calor.server.devcloud.sandbox import namespaces
+from calor.server.devcloud.sandbox import commands, names, namespaces
+from calor.server.devcloud.sandbox.processes import Process
+from calor.server.devcloud.sandbox.relays import Relays
 
 METADATA_ADDRESS = "169.254.169.254"
-_CHUNK = 1 << 16
+DEVICE = "calor0"
+"""The device inside a sandbox that leads to its services."""
+
+_GUEST_ADDRESS = "169.254.169.250"
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-Relay = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-log = logging.getLogger(__name__)
 
 
 class GuestServices:
-    """All sockets of all running sandboxes, by server."""
+    """All sockets of all running sandboxes, by server. Their namespaces are named in ``folder``."""
 
-    def __init__(self, metadata: Metadata, forwards: Mapping[int, tuple[str, int]]) -> None:
+    def __init__(self, folder: Path, metadata: Metadata, forwards: Mapping[int, tuple[str, int]]) -> None:
+        self._folder = folder
         self._metadata = metadata
         self._forwards = forwards
         self._open: dict[str, list[asyncio.Server]] = {}
-        self._relays: set[asyncio.Task[None]] = set()
+        self._relays = Relays()
 
-    async def open(self, server_id: str, namespace: Path) -> None:
-        """Listen inside the server's namespace; again after a restart of this process."""
+    async def connect(self, server_id: str, server: Process) -> None:
+        """Make the server's link to its services, and listen at its end."""
+        await self.disconnect(server_id)
+        namespace = self._path(server_id)
+        namespaces.create(namespace, {"ipv4/ip_forward": "0", "ipv6/conf/default/disable_ipv6": "1"})
+        addresses = (METADATA_ADDRESS, GUEST_API_ADDRESS)
+        await commands.ip(
+            namespace,
+            [
+                f"link add guest type veth peer name {DEVICE} netns {server.pid}",
+                *(f"address add {each}/32 dev guest" for each in addresses),
+                "link set guest up",
+                "route add default dev guest",
+            ],
+        )
+        await commands.ip(
+            server.namespace("net"),
+            [
+                "link set lo up",
+                f"address add {_GUEST_ADDRESS}/32 dev {DEVICE}",
+                f"link set {DEVICE} up",
+                *(f"route add {each}/32 dev {DEVICE} src {_GUEST_ADDRESS}" for each in addresses),
+            ],
+        )
+        await self.open(server_id)
+
+    async def disconnect(self, server_id: str) -> None:
         await self.close(server_id)
+        namespaces.remove(self._path(server_id))
+
+    async def open(self, server_id: str) -> None:
+        """Listen at the end of the server's link; again after a restart of this process."""
+        await self.close(server_id)
+        namespace = self._path(server_id)
         loop = asyncio.get_running_loop()
         sockets: list[asyncio.Server] = []
         self._open[server_id] = sockets
         http = web.Server(self._answering(server_id), access_log=None)
         sockets.append(await loop.create_server(http, sock=namespaces.listen(namespace, METADATA_ADDRESS, 80)))
-        for port, target in self._forwards.items():
+        for port, (host, target) in self._forwards.items():
             listener = namespaces.listen(namespace, GUEST_API_ADDRESS, port)
-            sockets.append(await asyncio.start_server(self._relaying(*target), sock=listener))
+            sockets.append(
+                await asyncio.start_server(
+                    self._relays.to(partial(asyncio.open_connection, host, target)), sock=listener
+                )
+            )
 
     async def close(self, server_id: str) -> None:
         for each in self._open.pop(server_id, []):
@@ -50,9 +89,10 @@ class GuestServices:
     async def close_all(self) -> None:
         for server_id in list(self._open):
             await self.close(server_id)
-        for task in list(self._relays):
-            task.cancel()
-        await asyncio.gather(*self._relays, return_exceptions=True)
+        await self._relays.end()
+
+    def _path(self, server_id: str) -> Path:
+        return self._folder / names.device("s", server_id)
 
     def _answering(self, server_id: str) -> Answer:
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
@@ -64,49 +104,3 @@ class GuestServices:
             return web.Response(body=document.body, headers={"Content-Type": document.content_type})
 
         return answer
-
-    def _relaying(self, host: str, port: int) -> Relay:
-        async def relay_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            self._relays.add(task)
-            try:
-                await relay(reader, writer, host, port)
-            finally:
-                self._relays.discard(task)
-
-        return relay_connection
-
-
-async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, port: int) -> None:
-    """Carry one connection to an address of this machine, until both sides are done."""
-    try:
-        far_reader, far_writer = await asyncio.open_connection(host, port)
-    except OSError:
-        log.debug("nobody listens where a guest's connection leads", extra={"host": host, "port": port})
-        writer.close()
-        return
-    await carry((reader, writer), (far_reader, far_writer))
-
-
-async def carry(
-    near: tuple[asyncio.StreamReader, asyncio.StreamWriter], far: tuple[asyncio.StreamReader, asyncio.StreamWriter]
-) -> None:
-    """Copy both ways; an end of one side's sending is passed on, a broken connection ends both."""
-    try:
-        async with asyncio.TaskGroup() as copies:
-            copies.create_task(_copy(near[0], far[1]))
-            copies.create_task(_copy(far[0], near[1]))
-    except* OSError:
-        log.debug("a relayed connection broke")
-    finally:
-        near[1].close()
-        far[1].close()
-
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while chunk := await reader.read(_CHUNK):
-        writer.write(chunk)
-        await writer.drain()
-    with contextlib.suppress(OSError):
-        writer.write_eof()

@@ -4,7 +4,7 @@ import hashlib
 
 
 def device(kind: str, *ids: str) -> str:
-    """``kind``: p, r: a server's port, a router's leg on a bridge; l, x: its ends in the router; n, t: namespaces."""
+    """``kind``: a server's port (p) or router's leg (r) on a bridge, legs inside (l, x). n, s, t: namespaces."""
     return kind + hashlib.sha256(" ".join(ids).encode()).hexdigest()[:12]
 
 

@@ -70,8 +70,7 @@ class Networks:
         if not namespaces.exists(path):
             return
         outer = names.device("p", port_id)
-        if outer in {link["ifname"] for link in await commands.ip_show(path, "link")}:
-            await commands.ip(path, [f"link delete {outer}"])
+        await commands.delete_link(path, outer)
         await commands.nft(path, firewall.without_port(port_id))
 
     def _existing(self, network_id: str) -> Path:

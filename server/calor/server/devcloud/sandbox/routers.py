@@ -36,7 +36,8 @@ class Routers:
             await commands.ip(path, ["link set lo up"])
         wanted = _addresses(router)
         present = {link["ifname"] for link in await commands.ip_show(path, "link")} - {"lo"}
-        await commands.ip(path, [f"link delete {device}" for device in sorted(present - wanted.keys())])
+        for device in sorted(present - wanted.keys()):
+            await commands.delete_link(path, device)
         for device, network_id in _legs(router):
             if device not in present:
                 await self._plug(router.router_id, network_id, device, path)
@@ -54,10 +55,11 @@ class Routers:
         outer = names.device("r", router_id, network_id)
         links = await commands.ip_show(network, "link")
         mtu = next(link["mtu"] for link in links if link["ifname"] == "br0")
+        if outer in {link["ifname"] for link in links}:
+            await commands.delete_link(network, outer)
         await commands.ip(
             network,
             [
-                *([f"link delete {outer}"] if outer in {link["ifname"] for link in links} else []),
                 f'link add {outer} mtu {mtu} type veth peer name {device} mtu {mtu} netns "{path}"',
                 f"link set {outer} master br0 up",
             ],

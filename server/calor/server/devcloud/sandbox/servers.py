@@ -6,9 +6,9 @@ import shutil
 import signal
 from pathlib import Path
 
-from calor.server.devcloud.driver import GUEST_API_ADDRESS, DriverError, PortWiring, ServerSpec, VolumeWiring
-from calor.server.devcloud.sandbox import boots, commands, console, limits, namespaces, records, volumes
-from calor.server.devcloud.sandbox.guest_services import METADATA_ADDRESS, GuestServices
+from calor.server.devcloud.driver import DriverError, PortWiring, ServerSpec, VolumeWiring
+from calor.server.devcloud.sandbox import boots, console, limits, namespaces, records, volumes
+from calor.server.devcloud.sandbox.guest_services import GuestServices
 from calor.server.devcloud.sandbox.launch_plan import Device
 from calor.server.devcloud.sandbox.networks import Networks
 from calor.server.devcloud.sandbox.processes import Process
@@ -47,7 +47,7 @@ class Server:
         if self._running is None:
             return
         if self._running.process.is_alive:
-            await self._services.open(self.id, self._running.process.namespace("net"))
+            await self._services.open(self.id)
             self._watch = asyncio.create_task(self._clean_up_at_end(self._running))
         else:
             await self._clean_up()
@@ -154,17 +154,14 @@ class Server:
         running.save(self._record)
 
     async def _wire(self, process: Process, spec: ServerSpec) -> None:
-        namespace = process.namespace("net")
-        namespaces.configure(namespace, _SETTINGS)
-        fixed = [f"address add {each}/32 dev lo" for each in (METADATA_ADDRESS, GUEST_API_ADDRESS)]
-        await commands.ip(namespace, ["link set lo up", *fixed])
+        namespaces.configure(process.namespace("net"), _SETTINGS)
+        await self._services.connect(self.id, process)
         for port in spec.ports:
             assert self._running is not None
             device = self._running.free_device()
             metric = _METRIC + len(self._running.ports)
             self._keep(self._running.with_port(port.port_id, Plugged(port.network_id, device)))
             await self._networks.plug(port, process, device, metric)
-        await self._services.open(self.id, namespace)
 
     async def _clean_up_at_end(self, running: Running) -> None:
         await running.process.wait()
@@ -177,7 +174,7 @@ class Server:
     async def _clean_up(self) -> None:
         """Remove what a boot left outside its namespaces; safe to repeat."""
         await self.let_go()
-        await self._services.close(self.id)
+        await self._services.disconnect(self.id)
         running, self._running = self._running, None
         if running is None:
             return
