@@ -1,0 +1,73 @@
+# Sourced by the other scripts: brings what they need, once, and says what it does. Needs Debian's Python 3.11 only.
+# Everything lands in .venv of this checkout (kept, so that the next run starts at once) and in apt's packages.
+
+checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=$checkout/.venv
+started=$SECONDS
+
+say() { printf '%s\n' "$*" >&2; }
+
+fail() {
+    say "$*"
+    exit 1
+}
+
+# packages NAME[:PROGRAM] …: install the Debian packages whose program (by default the package's name) is missing.
+packages() {
+    local entry missing=()
+    for entry in "$@"; do
+        command -v "${entry#*:}" >/dev/null 2>&1 || missing+=("${entry%%:*}")
+    done
+    ((${#missing[@]})) || return 0
+    [ "$(id -u)" -eq 0 ] || fail "Missing Debian packages, install them as root: apt-get install ${missing[*]}"
+    say "Installing from Debian: ${missing[*]}"
+    if ! apt_install "${missing[@]}"; then
+        apt-get -qq update && apt_install "${missing[@]}" || fail "apt-get could not install ${missing[*]}"
+    fi
+}
+
+apt_install() { DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends "$@" >/dev/null; }
+
+python_with_venv() {
+    local candidate
+    for candidate in "${PYTHON:-python3}" /usr/bin/python3; do
+        if "$candidate" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+# virtualenv EXTRAS: .venv with this checkout and the extras of pyproject.toml, made again when that file changes.
+virtualenv() {
+    local extras=$1 wanted stamp python
+    wanted=$(sha256sum <"$checkout/pyproject.toml" | cut -c 1-16)-$extras
+    stamp=$venv/.complete-$wanted
+    [ -e "$stamp" ] && return
+    if ! [ -x "$venv/bin/python" ]; then
+        if ! python=$(python_with_venv); then
+            command -v python3 >/dev/null 2>&1 || packages python3
+            [ "$(id -u)" -eq 0 ] || fail "Missing Debian package, install it as root: apt-get install python3-venv"
+            say "Installing from Debian: python3-venv"
+            apt_install python3-venv || { apt-get -qq update && apt_install python3-venv; }
+            python=$(python_with_venv) || fail "Calor needs Python 3.11 or newer with venv; set PYTHON to one."
+        fi
+        "$python" -m venv "$venv"
+    fi
+    say "Installing Python packages into .venv (once, about a minute) …"
+    if [ -x "$venv/bin/uv" ]; then
+        "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --editable "$checkout[$extras]"
+    else
+        [ -x "$venv/bin/pip" ] || "$venv/bin/python" -m ensurepip >/dev/null
+        "$venv/bin/pip" install --quiet --disable-pip-version-check --editable "$checkout[$extras]"
+    fi
+    touch "$stamp"
+    say "Python packages are there after $((SECONDS - started)) s."
+}
+
+# What the dev cloud's sandboxes call (calor.server.devcloud.sandbox.requirements).
+sandbox_packages() {
+    [ "$(id -u)" -eq 0 ] || return 0
+    packages iproute2:ip nftables:nft util-linux:nsenter mount:losetup curl
+}
