@@ -7,21 +7,26 @@ async with running(settings) as served:
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from pathlib import Path
+
+from calor.server.engine.orchestrator import Engine
 
 from calor.server import store
 from calor.server.api import serve
 from calor.server.api.app import cfn_app, orchestration_app
 from calor.server.api.keys import ApiSettings
 from calor.server.auth import KeystoneTokens, Policy
-from calor.server.config import ConfigurationFault, Settings
-from calor.server.identity import KeyFileFault
-
-if TYPE_CHECKING:
-    pass
+from calor.server.cli.lazy_door import LazyDoor
+from calor.server.cloud.settings import CloudSettings
+from calor.server.config import ConfigurationFault, GuestUrls, Settings
+from calor.server.engine import agent_file
+from calor.server.engine.settings import Settings as EngineSettings
+from calor.server.identity import KeyFileFault, keys
+from calor.server.resources.registry import Types
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +74,9 @@ async def _start(settings: Settings, stack: AsyncExitStack, *, upgrade: bool) ->
 
     tokens = KeystoneTokens(settings.keystone)
     stack.push_async_callback(tokens.close)
-    orchestrator = await _engine(settings, urls, stack, upgrade=upgrade)
+    door = LazyDoor(cloud_settings(settings))
+    stack.push_async_callback(door.close)
+    orchestrator = await _engine(settings, urls, door, stack, upgrade=upgrade)
     api = ApiSettings(
         limits=settings.limits,
         guest_urls=urls,
@@ -82,9 +89,82 @@ async def _start(settings: Settings, stack: AsyncExitStack, *, upgrade: bool) ->
     stack.push_async_callback(orchestrator.stop)
     await stack.enter_async_context(serve.serving(app, rest))
     await stack.enter_async_context(serve.serving(cfn_app(orchestrator=orchestrator, settings=api), cfn))
-    warm = asyncio.get_running_loop().create_task(tokens.warm_up())
-    stack.push_async_callback(_ended, warm)
+    for warm_up in (tokens.warm_up, door.warm_up):
+        stack.push_async_callback(_ended, asyncio.get_running_loop().create_task(warm_up()))
     return Served(orchestration=rest.url, cfn=cfn.url)
+
+
+async def _engine(
+    settings: Settings, urls: GuestUrls, door: LazyDoor, stack: AsyncExitStack, *, upgrade: bool
+) -> Engine:
+    key_material = keys.load_or_create(settings.key_file)
+    if upgrade:
+        await store.upgrade(settings.database_url)
+    database = await store.open_database(settings.database_url)
+    stack.push_async_callback(database.close)
+    return Engine(
+        database=database,
+        door=door,
+        registry=Types(),
+        keys=key_material,
+        settings=engine_settings(settings, urls),
+    )
+
+
+def cloud_settings(settings: Settings) -> CloudSettings:
+    """How the cloud is reached: the service user of ``[keystone_authtoken]``, the rest of ``[clients]``."""
+    keystone, clients, general = settings.keystone, settings.clients, settings.general
+    return CloudSettings(
+        auth_url=keystone.auth_url,
+        username=keystone.username,
+        password=keystone.password,
+        project_name=keystone.project_name,
+        user_domain_name=None if keystone.user_domain_id else keystone.user_domain_name,
+        user_domain_id=keystone.user_domain_id or None,
+        project_domain_name=None if keystone.project_domain_id else keystone.project_domain_name,
+        project_domain_id=keystone.project_domain_id or None,
+        region=general.region_name_for_services,
+        interface=_INTERFACES[clients.endpoint_type],
+        cafile=clients.ca_file or keystone.cafile or None,
+        insecure=clients.insecure or keystone.insecure,
+        delegated_roles=general.trusts_delegated_roles,
+        threads=clients.max_connections,
+    )
+
+
+def engine_settings(settings: Settings, urls: GuestUrls) -> EngineSettings:
+    general, limits = settings.general, settings.limits
+    return EngineSettings(
+        guest_orchestration=urls.orchestration,
+        guest_cfn=urls.cfn,
+        identity_url=settings.keystone.www_authenticate_uri or settings.keystone.auth_url,
+        region=general.region_name_for_services,
+        stack_timeout=timedelta(seconds=limits.stack_action_timeout),
+        contact_timeout=timedelta(seconds=general.contact_timeout),
+        bearer_seconds=general.instance_token_lifetime,
+        max_stacks_per_tenant=limits.max_stacks_per_tenant,
+        max_resources_per_stack=limits.max_resources_per_stack,
+        max_nested_stack_depth=limits.max_nested_stack_depth,
+        max_software_configs_per_tenant=limits.max_software_configs_per_tenant,
+        max_software_deployments_per_tenant=limits.max_software_deployments_per_tenant,
+        max_template_size=limits.max_template_size,
+        hidden_stack_tags=frozenset(limits.hidden_stack_tags),
+        agent_files=_released_agents(Path(settings.general.state_dir) / "agents"),
+        options={
+            "default_software_config_transport": general.default_software_config_transport,
+            "default_deployment_signal_transport": general.default_deployment_signal_transport,
+            "default_user_data_format": general.default_user_data_format,
+            "max_server_user_data_size": general.max_server_user_data_size,
+        },
+    )
+
+
+def _released_agents(folder: Path) -> Mapping[str, Path]:
+    """Every agent that instances may still ask for, by SHA-256; this release's is the last."""
+    current = agent_file.build()
+    path = current.save(folder)
+    older = {one.stem.removeprefix("agent-"): one for one in sorted(folder.glob("agent-*.pyz")) if one != path}
+    return {**older, current.sha256: path}
 
 
 async def _ended(task: "asyncio.Task[None]") -> None:

@@ -51,7 +51,7 @@ class General:
         "HEAT_CFNTOOLS", "Format of user-data unless the template says.", choices=_FORMATS
     )
     max_server_user_data_size: int = option(
-        65535, "Bytes of user-data that the compute service takes, after base64.", minimum=1
+        49150, "Bytes of user-data that the compute service takes, before base64.", minimum=1
     )
     contact_timeout: int = option(
         600, "Seconds from ACTIVE within which an instance must call, else its deployments fail; 0: never.", minimum=0
