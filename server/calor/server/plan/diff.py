@@ -1,11 +1,11 @@
 """Compares what is wanted with the rows that exist and says what to do, and why."""
 
 import enum
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from calor.server.template.model import DeletionPolicy
+from calor.server.template import UNKNOWN, DeletionPolicy, has_unknown, reveal
 from calor.server.template.properties import PropertySchema
 
 
@@ -42,7 +42,10 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Existing:
-    """One row: the current incarnation of a resource. ``properties`` are the converted ones it was last given."""
+    """One row: an incarnation of a resource. ``properties`` are the converted ones it was last given.
+
+    Of several rows of one name the last is the current one; the others are left-overs to delete.
+    """
 
     id: str
     name: str
@@ -50,8 +53,8 @@ class Existing:
     properties: Mapping[str, Any] | None  # None: it never had valid ones
     physical_id: str | None = None
     created: bool = True  # its create was completed once
-    failed: bool = False  # its last action failed (a failed create or check replaces, a failed update is repeated)
-    unhealthy: bool = False  # marked unhealthy
+    failed: bool = False  # its last action failed: a create that never completed replaces, an update is repeated
+    unhealthy: bool = False  # marked unhealthy, or its check failed: it is replaced
     metadata: Mapping[str, Any] = field(default_factory=dict)
     update_policy: Mapping[str, Any] = field(default_factory=dict)
     deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
@@ -64,6 +67,7 @@ class Step:
 
     ``changed`` are the changed top-level properties, ``unknown`` those of them that are known after create only
     (the step may turn out to be NONE). ``retain``: a DELETE or REPLACE leaves the physical resource alone.
+    ``refused``: why the action is forbidden (restricted_actions, an immutable property); empty if it is not.
     """
 
     name: str
@@ -75,7 +79,7 @@ class Step:
     wanted: Wanted | None = None
     existing: Existing | None = None
     retain: bool = False
-    refused: str = ""  # why the action is forbidden (restricted_actions)
+    refused: str = ""
 
 
 class TypeRules(Protocol):
@@ -100,4 +104,119 @@ class TypeRules(Protocol):
 
 def diff(wanted: Sequence[Wanted], existing: Sequence[Existing], rules: TypeRules) -> list[Step]:
     """One step for each wanted resource, in the order given, then a DELETE for each row that nobody wants."""
-    raise NotImplementedError
+    rows = {row.name: row for row in existing}
+    names = {want.name for want in wanted}
+    steps = [decide(want, rows.get(want.name), rules) for want in wanted]
+    current = {row.id for row in rows.values() if row.name in names}
+    return [*steps, *(_delete(row, in_template=row.name in names) for row in existing if row.id not in current)]
+
+
+def _delete(row: Existing, *, in_template: bool) -> Step:
+    text = "an earlier incarnation, no longer used" if in_template else "no longer in the template"
+    return Step(
+        name=row.name,
+        action=Action.DELETE,
+        type=row.type,
+        reasons=(Reason(text),),
+        existing=row,
+        retain=_retains(row),
+    )
+
+
+def _retains(row: Existing) -> bool:
+    return row.deletion_policy is DeletionPolicy.RETAIN or row.external_id is not None
+
+
+def decide(want: Wanted, row: Existing | None, rules: TypeRules) -> Step:
+    """The step for one wanted resource and its current row."""
+    if row is None:
+        unknown = frozenset(name for name, value in want.properties.items() if has_unknown(value))
+        return Step(name=want.name, action=Action.CREATE, type=want.type, unknown=unknown, wanted=want)
+    step = Step(name=want.name, action=Action.NONE, type=want.type, wanted=want, existing=row)
+    cause = _cause_to_replace(want, row, rules)
+    if cause:
+        reason = Reason(cause, forces_replacement=True)
+        return _guarded(replace(step, action=Action.REPLACE, reasons=(reason,), retain=_retains(row)))
+    return _guarded(_compared(step, want, row, rules))
+
+
+def _cause_to_replace(want: Wanted, row: Existing, rules: TypeRules) -> str:
+    """A cause that no comparison of properties is needed for."""
+    if rules.canonical(want.type) != rules.canonical(row.type):
+        return f"the type changes from {row.type} to {want.type}"
+    if row.external_id != want.external_id:
+        return f"the external id changes from {row.external_id!r} to {want.external_id!r}"
+    if row.unhealthy:
+        return "it is marked unhealthy"
+    if row.failed and not row.created:
+        return "its creation failed"
+    if row.properties is None:
+        return "it never had valid properties"
+    return ""
+
+
+def _compared(step: Step, want: Wanted, row: Existing, rules: TypeRules) -> Step:
+    was = row.properties or {}
+    changes = dict(compare(was, want.properties))
+    changed = frozenset(changes)
+    schema = rules.schema(want.type)
+    kept = rules.keeps(want.type, was, want.properties, changed) if changed else frozenset()
+    reasons = [_property_reason(name, changes[name], schema.get(name), name in kept) for name in sorted(changes)]
+    demanded = rules.must_replace(want.type, was, want.properties, changed) if changed else None
+    if demanded:
+        reasons.append(Reason(demanded, forces_replacement=True))
+    reasons += [Reason(text) for text in _other_changes(want, row)]
+    action = Action.NONE
+    if any(reason.forces_replacement for reason in reasons):
+        action = Action.REPLACE
+    elif reasons:
+        action = Action.UPDATE
+    immutable = [name for name in sorted(changed) if name in schema and schema[name].immutable]
+    return replace(
+        step,
+        action=action,
+        reasons=tuple(reasons),
+        changed=changed,
+        unknown=frozenset(name for name, unknown in changes.items() if unknown),
+        retain=action is Action.REPLACE and _retains(row),
+        refused=f"the property {immutable[0]!r} cannot be changed" if immutable else "",
+    )
+
+
+def _property_reason(name: str, unknown: bool, schema: PropertySchema | None, kept: bool) -> Reason:
+    forces = not kept and (schema is None or not schema.update_allowed)
+    text = f"{name} changes" + (" (known after create)" if unknown else "")
+    return Reason(text, property=name, forces_replacement=forces)
+
+
+def _other_changes(want: Wanted, row: Existing) -> Iterator[str]:
+    if not same(row.metadata, want.metadata):
+        yield "the metadata changes"
+    if not same(row.update_policy, want.update_policy):
+        yield "the update policy changes"
+    if row.deletion_policy is not want.deletion_policy:
+        yield f"the deletion policy changes to {want.deletion_policy.value}"
+    if row.failed:
+        yield "its last action failed"
+
+
+def _guarded(step: Step) -> Step:
+    """The step, refused where the environment restricts the action."""
+    if step.refused or step.wanted is None or step.action.value not in step.wanted.restricted_actions:
+        return step
+    return replace(step, refused=f"the environment forbids to {step.action.value} this resource (restricted_actions)")
+
+
+def compare(was: Mapping[str, Any], want: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    """The top-level properties that differ, with whether that is known after create only. None equals absence."""
+    for name in dict.fromkeys([*was, *want]):
+        old, new = was.get(name), want.get(name)
+        if has_unknown(new):
+            yield name, True
+        elif not same(old, new):
+            yield name, False
+
+
+def same(old: Any, new: Any) -> bool:
+    """Equal in value, however it is wrapped. What is unknown equals nothing."""
+    return old is not UNKNOWN and new is not UNKNOWN and bool(reveal(old) == reveal(new))

@@ -24,6 +24,8 @@ from calor.server.template.nearest import did_you_mean
 from calor.server.template.source import Faults
 from calor.server.template.values import ABSENT, UNKNOWN, Plain, reveal
 
+_CFN_REGION = "ap-southeast-1"  # what Heat shows where no region is configured
+
 
 def bind(
     template: Template,
@@ -114,14 +116,14 @@ class _Binder:
             if value is None:
                 if not allow_missing:
                     message = f"The parameter {name!r} was not given a value and has no default."
-                    self.faults.add(message, ("parameters", name), code="missing-parameter")
+                    self.faults.add(message, self.template.path("parameters", name), code="missing-parameter")
                 value = UNKNOWN
             try:
                 found[name] = parameters.effective(schema, value, origin, hidden=hidden)
             except parameters.BadValue as bad:
                 where = " by default" if origin is Origin.DEFAULT else f" (from {origin.value})"
                 message = f"The parameter {name!r} got a wrong value{where}: {bad}."
-                self.faults.add(message, ("parameters", name))
+                self.faults.add(message, self.template.path("parameters", name))
             self._check_default(schema, origin)
         return found
 
@@ -159,7 +161,7 @@ class _Binder:
                 "OS::region": facts.region,
             }
         else:
-            values = {"AWS::StackId": arn, "AWS::StackName": facts.stack_name, "AWS::Region": facts.region}
+            values = {"AWS::StackId": arn, "AWS::StackName": facts.stack_name, "AWS::Region": facts.region or _CFN_REGION}
         for name, value in values.items():
             if value is not None:
                 yield name, Parameter(name=name, value=value, shown=value, origin=Origin.PSEUDO)
@@ -178,7 +180,7 @@ class _Binder:
         if item.condition is None:
             return True
         section = "resources" if isinstance(item, ResourceDefinition) else "outputs"
-        path = (section, item.name, "condition")
+        path = self.template.path(section, item.name)
         return bool(self._guarded(lambda: conditions.check(item.condition, at, path)))
 
     def _resource(self, item: ResourceDefinition, at: Evaluation) -> ResourceDefinition:
@@ -194,10 +196,10 @@ class _Binder:
 
     def _map(self, tree: Any, at: Evaluation) -> Any:
         value = self._guarded(lambda: at.value(tree))
-        if isinstance(value, Function) or isinstance(value, Mapping):
+        if isinstance(value, Function | Mapping):
             return value
         if value is not None and value is not UNKNOWN and isinstance(tree, Function):
-            self._guarded(lambda: (_ for _ in ()).throw(tree.fault("a map is wanted here.")))
+            self.faults.extend(tree.fault("a map is wanted here.").problems)
         return {}
 
     def _policy(self, item: ResourceDefinition, at: Evaluation) -> DeletionPolicy:
@@ -210,11 +212,14 @@ class _Binder:
             return DeletionPolicy(str(value).capitalize())
         except ValueError:
             message = f"The deletion policy is Delete, Retain or Snapshot, not {value!r}."
-            self.faults.add(message, ("resources", item.name, "deletion_policy"))
+            self.faults.add(message, self.template.path("resources", item.name))
             return DeletionPolicy.DELETE
 
     def _external_id(self, item: ResourceDefinition, at: Evaluation) -> Any:
         value = self._guarded(lambda: at.value(item.external_id))
+        if value is not None and item.depends_on:
+            message = "A resource with an external id is there already: it cannot depend on others."
+            self.faults.add(message, self.template.path("resources", item.name, "depends_on"))
         return value.text if isinstance(value, Plain) else value
 
     def _output(self, item: OutputDefinition, at: Evaluation) -> OutputDefinition:

@@ -30,7 +30,9 @@ class Conditions:
             raise Refused(f"the conditions depend on each other: {cycle}.")
         self._open.append(name)
         try:
-            self._known[name] = self.check(self.template.conditions[name], self.at, ("conditions", name))
+            self._known[name] = self.check(
+                self.template.conditions[name], self.at, self.template.path("conditions", name)
+            )
         finally:
             self._open.pop()
         return self._known[name]
@@ -38,11 +40,14 @@ class Conditions:
     def check(self, tree: Any, at: Evaluation, path: Path) -> bool:
         """The value of a condition that stands at a path. Raises `InvalidInput`."""
         try:
-            if isinstance(tree, str) and self.value(tree) is None:
-                raise Refused(f"there is no condition {tree!r}{did_you_mean(tree, self.template.conditions)}.")
-            return truth(tree, at)
+            return self._checked(tree, at)
         except Refused as refusal:
             raise InvalidInput([self.template.source.problem(f"Wrong condition: {refusal}", path)]) from None
+
+    def _checked(self, tree: Any, at: Evaluation) -> bool:
+        if isinstance(tree, str) and self.value(tree) is None:
+            raise Refused(f"there is no condition {tree!r}{did_you_mean(tree, self.template.conditions)}.")
+        return truth(tree, at)
 
     def all_values(self) -> dict[str, bool]:
         """Every condition that can be evaluated. One that nobody uses may be wrong, as in Heat."""

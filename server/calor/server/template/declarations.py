@@ -55,7 +55,20 @@ def hot_declared(version: str) -> Declared:
 
 CFN_DECLARED = Declared(
     frozenset(
-        ["AllowedPattern", "AllowedValues", "ConstraintDescription", "Default", "Description", "Label", "MaxLength", "MaxValue", "MinLength", "MinValue", "NoEcho", "Type"]
+        [
+            "AllowedPattern",
+            "AllowedValues",
+            "ConstraintDescription",
+            "Default",
+            "Description",
+            "Label",
+            "MaxLength",
+            "MaxValue",
+            "MinLength",
+            "MinValue",
+            "NoEcho",
+            "Type",
+        ]
     ),
     _CFN_KINDS,
     {"type": "Type", "default": "Default", "description": "Description", "label": "Label", "hidden": "NoEcho"},
@@ -122,16 +135,21 @@ def _rules(
     written = _hot_rules if declared.constraint_kinds else _cfn_rules
     for place, build, description in written(body, declared, path, faults):
         try:
-            rule = build()
-            fault = constraints.schema_fault(rule)
-            if fault:
-                raise Wrong(f"{fault}.")
-            if kind not in _MAY_HAVE[type(rule)]:
-                raise Wrong(f"a parameter of the type {kind.value} cannot have this constraint.")
+            rule = _sound(build(), kind)
         except Wrong as wrong:
             faults.add(f"This constraint cannot be: {wrong}", place)
             continue
         yield ParameterConstraint(rule=rule, description=description)
+
+
+def _sound(rule: Constraint, kind: ParameterKind) -> Constraint:
+    """The rule, if it can be and fits the type. Raises `Wrong`."""
+    fault = constraints.schema_fault(rule)
+    if fault:
+        raise Wrong(f"{fault}.")
+    if kind not in _MAY_HAVE[type(rule)]:
+        raise Wrong(f"a parameter of the type {kind.value} cannot have this constraint.")
+    return rule
 
 
 def _hot_rules(body: Mapping[str, Any], declared: Declared, path: Path, faults: Faults) -> Iterator[Any]:

@@ -14,7 +14,12 @@ _CRON_NAMES: tuple[Mapping[str, int], ...] = (
     {},
     {},
     {},
-    {name: i for i, name in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1)},
+    {
+        name: i
+        for i, name in enumerate(
+            ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
+        )
+    },
     {name: i for i, name in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])},
 )
 _CRON_RANGES = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))

@@ -26,7 +26,7 @@ def merge_environments(
     strategies: dict[str, tuple[str, str]] = {}
     for environment in environments:
         problems.extend(_note_strategies(strategies, environment))
-        merged = _merge(merged, environment, schemas or {}, problems)
+        merged = _merge(merged, environment, schemas or {}, strategies, problems)
     if problems:
         raise InvalidInput(problems)
     return merged
@@ -43,11 +43,18 @@ def _note_strategies(known: dict[str, tuple[str, str]], environment: Environment
             )
             path = f"parameter_merge_strategies.{name}"
             problems.append(Problem(message=message, path=path, file=environment.file))
+    default = environment.parameter_merge_strategies.get("default", "overwrite")
+    for name in (*environment.parameters, *environment.parameter_defaults):
+        known.setdefault(name, (default, environment.file))
     return problems
 
 
 def _merge(
-    first: Environment, then: Environment, schemas: Mapping[str, ParameterSchema], problems: list[Problem]
+    first: Environment,
+    then: Environment,
+    schemas: Mapping[str, ParameterSchema],
+    strategies: Mapping[str, tuple[str, str]],
+    problems: list[Problem],
 ) -> Environment:
     def merged(section: str) -> dict[str, Any]:
         old, new = getattr(first, section), getattr(then, section)
@@ -55,7 +62,7 @@ def _merge(
         for name, value in new.items():
             if value is None and name in old:
                 continue
-            strategy = _strategy(then, name) if name in old else "overwrite"
+            strategy = strategies[name][0] if name in old else "overwrite"
             try:
                 found[name] = _value(found.get(name), value, strategy, schemas.get(name))
             except _Clash as clash:
@@ -75,11 +82,6 @@ def _merge(
     )
 
 
-def _strategy(environment: Environment, name: str) -> str:
-    strategies = environment.parameter_merge_strategies
-    return strategies.get(name, strategies.get("default", "overwrite"))
-
-
 def _value(old: Any, new: Any, strategy: str, schema: ParameterSchema | None) -> Any:
     if strategy == "overwrite":
         return new
@@ -90,10 +92,18 @@ def _value(old: Any, new: Any, strategy: str, schema: ParameterSchema | None) ->
     if isinstance(old, list) and isinstance(new, list):
         return [*old, *new]
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        return _deep_values(old, new) if strategy == "deep_merge" else {**old, **new}
-    if isinstance(old, str) and isinstance(new, str) and kind is not ParameterKind.JSON:
+        return _deep_values(old, new) if strategy == "deep_merge" else _shallow(old, new)
+    if isinstance(old, str) and isinstance(new, str) and kind not in _NOT_AS_TEXT:
         return ",".join(part for part in (old, new) if part) if kind is ParameterKind.LIST else old + new
     raise _Clash(f"they are {_shape(old)} and {_shape(new)}")
+
+
+_NOT_AS_TEXT = (ParameterKind.JSON, ParameterKind.BOOLEAN)
+
+
+def _shallow(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Nothing does not replace something."""
+    return {**old, **{key: value for key, value in new.items() if value is not None or key not in old}}
 
 
 def _wants_text(schema: ParameterSchema | None) -> bool:

@@ -114,6 +114,10 @@ class Template:
     mappings: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Problem, ...] = ()
 
+    def path(self, section: str, *rest: str | int) -> tuple[str | int, ...]:
+        """A path as the text writes it: CloudFormation's sections begin with a capital."""
+        return (section if self.language == "heat_template_version" else section.capitalize(), *rest)
+
 
 class Origin(enum.Enum):
     """Where an effective parameter value comes from."""

@@ -45,13 +45,11 @@ def as_string(value: Any) -> str:
     """Text as written; other values by their text."""
     if isinstance(value, Plain):
         return value.text
-    if isinstance(value, list | Mapping):
-        return json.dumps(plain(value))
-    return value if isinstance(value, str) else str(value)
+    return value if isinstance(value, str) else str(plain(value))
 
 
 def as_number(value: Any) -> int | float:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if not isinstance(value, str | int | float):
         raise BadValue(f"a number is wanted, not {shape(value)}")
     if not isinstance(value, str):
         return value
@@ -90,7 +88,7 @@ def _as_json(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value) if value else {}
+        return json.loads(value) if value else value
     except RecursionError:
         raise BadValue("the JSON is nested too deeply") from None
     except json.JSONDecodeError as error:

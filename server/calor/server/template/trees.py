@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from calor.server.template.functions.base import Function, Names, Site
+from calor.server.template.functions.base import Function, Site
 from calor.server.template.functions.versions import Kind, Table
+from calor.server.template.model import Names
 from calor.server.template.nearest import did_you_mean
 from calor.server.template.source import Faults, Path, Source
 from calor.server.template.values import Plain, shape

@@ -89,7 +89,7 @@ def plain(tree: Any) -> Any:
 
 
 def reveal(tree: Any) -> Any:
-    """The tree with the secrets in the clear and scalars as Heat reads them: for a call to the cloud, never for a log."""
+    """The tree with secrets in the clear and scalars as Heat reads them: for a call to the cloud, never for a log."""
 
     def leaf(value: Any) -> Any:
         if isinstance(value, Secret):

@@ -174,9 +174,10 @@ class MemberListToMap(Function):
             raise Refused("takes a list of a key's name, a value's name and a list of members.")
         rows: dict[str, dict[str, str]] = {}
         for member in members:
-            place, equals, value = str(member).partition("=")
-            _, _, number_and_name = place.partition(".member.")
-            number, _, name = number_and_name.partition(".")
-            if equals and name:
+            place, equals, value = member.partition("=") if isinstance(member, str) else ("", "", "")
+            number, _, name = place.removeprefix(".member.").partition(".")
+            if not equals:
+                raise Refused(f"{member!r} is not like '.member.0.{key_name}=value'.")
+            if name and place.startswith(".member."):
                 rows.setdefault(number, {})[name] = value
         return {row[key_name]: row[value_name] for row in rows.values() if key_name in row and value_name in row}

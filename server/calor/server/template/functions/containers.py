@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from calor.server.template.functions.base import Evaluation, Function, Refused, has_call, is_call
-from calor.server.template.functions.text import replace_all
 from calor.server.template.values import UNKNOWN, Plain, Secret, has_secret, has_unknown, plain, reveal, shape
 
 
@@ -30,7 +29,7 @@ class MapMerge(Function):
         items = bare(args)
         if items is UNKNOWN:
             return UNKNOWN
-        if not isinstance(items, list) and items not in ("", {}):
+        if not isinstance(items, list) and items != "":
             raise Refused(f"takes a list of maps, not {shape(items)}.")
         merged: dict[Any, Any] = {}
         for item in items or ():
@@ -52,24 +51,30 @@ class MapReplace(Function):
     __slots__ = ()
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
-        if not isinstance(args, list) or len(args) != 2:
+        if not isinstance(args, list) or len(args) != 2 or not isinstance(args[0], Mapping | None):
             raise Refused("takes a list of a map and a map of 'keys' and 'values' to replace.")
         items, rules = args
-        if not isinstance(rules, Mapping) or not isinstance(items, Mapping | None):
-            raise Refused("takes a list of a map and a map of 'keys' and 'values' to replace.")
-        for key in rules:
-            if key not in ("keys", "values"):
-                raise Refused(f"{key!r} is neither 'keys' nor 'values'.")
-        keys, values = rules.get("keys") or {}, rules.get("values") or {}
-        if not isinstance(keys, Mapping) or not isinstance(values, Mapping):
-            raise Refused("'keys' and 'values' must be maps.")
+        keys, values = _replacements({} if rules is None else rules)
         found: dict[Any, Any] = {}
-        for key, value in (items or {}).items():
-            new = keys.get(key, key)
-            if new != key and new in items:
+        old = items or {}
+        for key, value in old.items():
+            new = _hashable(keys.get(key, key))
+            if (new != key and new in old) or new in found:
                 raise Refused(f"the key {new!r} is there already.")
-            found[_hashable(new)] = _lookup(values, value)
+            found[new] = _lookup(values, value)
         return found
+
+
+def _replacements(rules: Any) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
+    if not isinstance(rules, Mapping):
+        raise Refused(f"what to replace is a map of 'keys' and 'values', not {shape(rules)}.")
+    for key in rules:
+        if key not in ("keys", "values"):
+            raise Refused(f"{key!r} is neither 'keys' nor 'values'.")
+    keys, values = rules.get("keys") or {}, rules.get("values") or {}
+    if not isinstance(keys, Mapping) or not isinstance(values, Mapping):
+        raise Refused("'keys' and 'values' must be maps.")
+    return keys, values
 
 
 def _hashable(key: Any) -> Any:
@@ -190,7 +195,6 @@ class Repeat(Function):
 
     __slots__ = ()
     keeps_structure = True
-    keys: frozenset[str] = frozenset({"template", "for_each"})
     takes_maps = False
 
     def check(self) -> Iterator[str]:
@@ -199,9 +203,6 @@ class Repeat(Function):
         if not isinstance(self.args, Mapping):
             yield "takes a map with the keys 'template' and 'for_each'."
             return
-        for key in self.args:
-            if key not in self.keys:
-                yield f"{key!r} is not a key of it; the keys are {', '.join(sorted(self.keys))}."
         if "template" not in self.args or "for_each" not in self.args:
             yield "needs the keys 'template' and 'for_each'."
         elif not isinstance(self.args["for_each"], Mapping) and not is_call(self.args["for_each"]):
@@ -216,6 +217,8 @@ class Repeat(Function):
             return UNKNOWN
         if not isinstance(each, Mapping):
             raise Refused(f"'for_each' must be a map, not {shape(each)}.")
+        if not each:
+            raise Refused("'for_each' is empty.")
         secret = has_secret(each)
         values = [self._values(placeholder, reveal(items)) for placeholder, items in each.items()]
         if has_unknown(values):
@@ -250,7 +253,6 @@ class RepeatPermutations(RepeatMaps):
     """As of 2017-09-01: ``permutations: false`` goes through equally long lists side by side."""
 
     __slots__ = ()
-    keys = frozenset({"template", "for_each", "permutations"})
 
     def check(self) -> Iterator[str]:
         yield from super().check()
@@ -264,6 +266,8 @@ class RepeatPermutations(RepeatMaps):
             return super().rows(each, values, args)
         if any(isinstance(bare(items), Mapping) for items in each.values()):
             raise Refused("with 'permutations: false' the items must be lists, not maps.")
+        if not all(values):
+            return iter(())
         if len({len(items) for items in values}) > 1:
             raise Refused("with 'permutations: false' the lists must be equally long.")
         return iter(zip(*values, strict=True))
@@ -271,39 +275,24 @@ class RepeatPermutations(RepeatMaps):
 
 def _fill(template: Any, row: Mapping[str, Any]) -> Any:
     """The template with the placeholders of one row replaced, in texts, keys and items."""
-    texts = {}
+    if isinstance(template, str):
+        return _replace(template, row)
+    if isinstance(template, Mapping):
+        return {_fill(key, row): _fill(value, row) for key, value in template.items()}
+    if isinstance(template, list):
+        return [_fill(value, row) for value in template]
+    if isinstance(template, Secret):
+        return Secret(_fill(template.value, row))
+    return template
+
+
+def _replace(text: str, row: Mapping[str, Any]) -> str:
+    """One placeholder after the other, as written (unlike ``str_replace``, later ones see what earlier put in)."""
     for placeholder, value in row.items():
-        if placeholder == "":
+        if not placeholder:
             raise Refused("a placeholder must not be empty.")
-        if isinstance(value, str):
-            texts[placeholder] = value
-    return _substitute(template, row, texts)
-
-
-def _substitute(tree: Any, row: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
-    if isinstance(tree, str):
-        if tree in row and tree not in texts:
-            return _scalar(row[tree])
-        return _replace(tree, row, texts)
-    if isinstance(tree, Mapping):
-        return {_key(key, row, texts): _substitute(value, row, texts) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [_substitute(value, row, texts) for value in tree]
-    if isinstance(tree, Secret):
-        return Secret(_substitute(tree.value, row, texts))
-    return tree
-
-
-def _replace(text: str, row: Mapping[str, Any], texts: Mapping[str, str]) -> str:
-    for placeholder in row:
-        if placeholder in text and placeholder not in texts:
-            raise Refused(f"an item that is {shape(row[placeholder])} cannot be put into text.")
-    return replace_all(text, texts)
-
-
-def _key(key: Any, row: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
-    return _replace(key, row, texts) if isinstance(key, str) else key
-
-
-def _scalar(value: Any) -> Any:
-    raise Refused(f"an item must be text, not {shape(value)}.")
+        if placeholder in text:
+            if not isinstance(value, str):
+                raise Refused(f"an item must be text, not {shape(value)}.")
+            text = text.replace(placeholder, value)
+    return text

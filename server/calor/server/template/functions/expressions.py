@@ -12,6 +12,8 @@ from calor.server.template.values import shape
 
 LIMIT_ITERATORS = 200
 MEMORY_QUOTA = 10000
+_FROM_FUNCTIONS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError, StopIteration)
+"""The library lets the errors of its built-in functions through as they are."""
 
 
 @lru_cache(maxsize=1)
@@ -58,8 +60,7 @@ class Yaql(Function):
             return _engine()(args["expression"]).evaluate(data={"data": args.get("data", {})}, context=context)
         except YaqlException as error:
             raise Refused(f"the expression cannot be evaluated: {error}") from None
-        except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
-            # The library lets the errors of its built-in functions through as they are.
+        except _FROM_FUNCTIONS as error:
             raise Refused(f"the expression cannot be evaluated: {error or type(error).__name__}") from None
 
 

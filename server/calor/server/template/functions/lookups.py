@@ -9,39 +9,34 @@ from calor.server.template.nearest import did_you_mean
 from calor.server.template.values import UNKNOWN, Plain, Secret, has_unknown, plain, reveal, shape
 
 
-def select(value: Any, path: Sequence[Any], missing: Any = None) -> Any:
-    """The part of a value that a path leads to; ``missing`` where it leads nowhere."""
-    for key in path:
+def select(value: Any, path: Sequence[Any], missing: Any = None, *, by_text: bool = False) -> Any:
+    """The part of a value that a path leads to; ``missing`` where it leads nowhere. UNKNOWN has unknown parts.
+
+    ``by_text``: a list takes a number written as text too (``get_param`` does, attributes do not).
+    """
+    for depth, key in enumerate(path):
         if isinstance(value, Plain):
             value = value.value
         if isinstance(value, Secret):
-            return Secret(select(value.value, path[path.index(key) :], missing))
+            return Secret(select(value.value, path[depth:], missing, by_text=by_text))
         if value is UNKNOWN:
             return UNKNOWN
-        value = _step(value, key, missing)
-        if value is missing:
+        try:
+            value = _step(value, key, by_text=by_text)
+        except (LookupError, TypeError, ValueError):
             return missing
-    return missing if value is None else value
+    return value
 
 
-def _step(value: Any, key: Any, missing: Any) -> Any:
+def _step(value: Any, key: Any, *, by_text: bool) -> Any:
+    """One step. Raises `LookupError`, `TypeError` or `ValueError` where there is nothing."""
     if isinstance(value, Mapping):
-        if key in value:
-            return value[key]
-        return value.get(str(key), missing)
-    if isinstance(value, list | tuple):
-        index = _index(key)
-        return value[index] if index is not None and -len(value) <= index < len(value) else missing
-    return missing
-
-
-def _index(key: Any) -> int | None:
-    if isinstance(key, bool):
-        return None
-    try:
-        return int(key)
-    except (TypeError, ValueError):
-        return None
+        return value[key]
+    if isinstance(value, list | tuple | str):
+        if not isinstance(key, int) and not (by_text and isinstance(key, str)):
+            raise TypeError(key)
+        return value[int(key)]
+    raise LookupError(key)
 
 
 class GetParam(Function):
@@ -73,11 +68,7 @@ class GetParam(Function):
             raise Refused("takes the name of a parameter, or a list of a name and the path into its value.")
         if name not in at.parameters:
             raise Refused(f"there is no parameter {name!r}{did_you_mean(name, at.parameters)}.")
-        for key in path:
-            if not isinstance(key, str | int | float) or isinstance(key, bool):
-                raise Refused(f"a path consists of names and numbers, not of {shape(key)}.")
-        value = at.parameters[name]
-        return select(value, path, missing="") if path else value
+        return select(at.parameters[name], path, missing="", by_text=True)
 
 
 def _has_deferred(args: Any) -> bool:
@@ -169,6 +160,9 @@ class GetAttr(Function):
         if not isinstance(args, list) or len(args) < self.fewest or not isinstance(args[0], str):
             raise Refused("takes a list of a resource, an attribute and a path.")
         _must_exist(args[0], self, at)
+        for key in args[1:]:
+            if isinstance(key, Mapping | list):
+                raise Refused(f"a path consists of names and numbers, not of {shape(key)}.")
         return self.fetch(args[0], args[1:], at)
 
     def fetch(self, name: str, path: Sequence[Any], at: Evaluation) -> Any:
@@ -195,6 +189,9 @@ class GetAttrAll(GetAttr):
 
     __slots__ = ()
     fewest = 1
+
+    def fetch(self, name: str, path: Sequence[Any], at: Evaluation) -> Any:
+        return super().fetch(name, [] if path and path[0] is None else path, at)
 
 
 class GetFile(Function):
@@ -227,7 +224,8 @@ class ResourceFacade(Function):
     def evaluate(self, args: Any, at: Evaluation) -> Any:
         if at.facade is None:
             raise Refused("works only in a template that implements a resource.")
-        return at.facade.get(self.facts[args])
+        fact = self.facts[args]
+        return at.facade.get(fact, None if fact == "deletion_policy" else {})
 
 
 class CfnResourceFacade(ResourceFacade):

@@ -38,7 +38,7 @@ class Join(Function):
             raise Refused(f"the delimiter must be text, not {shape(delimiter)}.")
         items: list[str] = []
         for part in lists:
-            if part is None or (self.takes_json and not part and not isinstance(part, str)):
+            if part is None or (self.takes_json and not part):
                 continue
             if not isinstance(part, list):
                 raise Refused(f"the items to join must be a list, not {shape(part)}.")
@@ -78,12 +78,12 @@ class Split(Function):
         delimiter, text, *index = args
         if text is None:
             return None
-        if not isinstance(delimiter, str) or not isinstance(text, str):
+        if not isinstance(delimiter, str | None) or not isinstance(text, str):
             raise Refused("the delimiter and the text must be text.")
-        if not delimiter:
+        if delimiter == "":
             raise Refused("the delimiter is empty.")
         parts = text.split(delimiter)
-        return _item(parts, index[0]) if index and index[0] is not None else parts
+        return _item(parts, index[0]) if index else parts
 
 
 def _item(parts: list[str], index: Any) -> str:
@@ -95,14 +95,18 @@ def _item(parts: list[str], index: Any) -> str:
         raise Refused(f"the index {index} is beyond the {len(parts)} parts.") from None
 
 
-def replace_all(template: str, values: Mapping[str, str]) -> str:
-    """Replace placeholders: longest first, then by alphabet; what was put in is never looked at again."""
+def replace_all(template: str, values: Mapping[str, str]) -> tuple[str, frozenset[str]]:
+    """Replace placeholders: longest first, then by alphabet; what was put in is never looked at again.
+
+    Answers the text and the placeholders that were found.
+    """
     pieces: list[tuple[str, bool]] = [(template, False)]
+    found = set()
     for key in sorted(sorted(values), key=len, reverse=True):
-        if not any(key in text for text, done in pieces if not done):
-            continue
-        pieces = [new for piece in pieces for new in _cut(piece, key, values[key])]
-    return "".join(text for text, _ in pieces)
+        if any(key in text for text, done in pieces if not done):
+            found.add(key)
+            pieces = [new for piece in pieces for new in _cut(piece, key, values[key])]
+    return "".join(text for text, _ in pieces), frozenset(found)
 
 
 def _cut(piece: tuple[str, bool], key: str, value: str) -> Iterator[tuple[str, bool]]:
@@ -126,8 +130,8 @@ class Replace(Function):
     def check(self) -> Iterator[str]:
         if is_call(self.args):
             return
-        if not isinstance(self.args, Mapping) or set(self.args) != {"template", "params"}:
-            yield "takes a map with the keys 'template' and 'params', and no other."
+        if not isinstance(self.args, Mapping) or not {"template", "params"} <= set(self.args):
+            yield "takes a map with the keys 'template' and 'params'."
             return
         if not isinstance(self.args["params"], Mapping) and not is_call(self.args["params"]):
             yield f"'params' must be a map, not {shape(self.args['params'])}."
@@ -160,7 +164,7 @@ class Replace(Function):
         return args["template"], args["params"]
 
     def substitute(self, template: str, values: Mapping[str, str]) -> str:
-        return replace_all(template, values)
+        return replace_all(template, values)[0]
 
     def _key(self, key: Any) -> str:
         if not isinstance(key, str) or not key:
@@ -194,10 +198,11 @@ class ReplaceStrict(ReplaceJson):
     __slots__ = ()
 
     def substitute(self, template: str, values: Mapping[str, str]) -> str:
-        unused = sorted(key for key in values if key not in template)
+        text, found = replace_all(template, values)
+        unused = sorted(values.keys() - found)
         if unused:
             raise Refused(f"the template has no placeholder {', '.join(map(repr, unused))}.")
-        return replace_all(template, values)
+        return text
 
 
 class ReplaceVeryStrict(ReplaceStrict):
@@ -206,10 +211,9 @@ class ReplaceVeryStrict(ReplaceStrict):
     __slots__ = ()
 
     def _text(self, value: Any) -> str:
-        text = super()._text(value)
-        if text == "":
+        if reveal(value) in (None, "", [], {}):
             raise Refused("a value to put in is empty.")
-        return text
+        return super()._text(value)
 
 
 class Digest(Function):
@@ -257,6 +261,11 @@ class MakeUrl(Function):
         for key in self.args:
             if key not in _URL_KEYS:
                 yield f"{key!r} is not a part of a URL; the parts are {', '.join(_URL_KEYS)}."
+        if "port" in self.args and self.args["port"] in (None, ""):
+            yield "the port is empty."
+        query = self.args.get("query", {})
+        if not isinstance(query, Mapping) and not is_call(query):
+            yield f"'query' must be a map, not {shape(query)}."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
         if not isinstance(args, Mapping):
@@ -267,7 +276,7 @@ class MakeUrl(Function):
         authority, path, query = _authority(args), _part(args, "path"), _query(args.get("query"))
         fragment = parse.quote(_part(args, "fragment")) if args.get("fragment") else ""
         url = f"{scheme}:" if scheme else ""
-        if authority:
+        if authority or (scheme == "file" and path.startswith("/")):
             url += f"//{authority}"
             if path and not path.startswith("/"):
                 path = f"/{path}"
@@ -308,8 +317,6 @@ def _port(port: Any) -> int:
 def _query(query: Any) -> str:
     if not query:
         return ""
-    if isinstance(query, str):
-        return parse.quote(query, "/=&")
-    if isinstance(query, Mapping):
-        return parse.urlencode({str(key): value for key, value in query.items()}, quote_via=parse.quote, safe="/")
-    raise Refused(f"'query' must be a map or text, not {shape(query)}.")
+    if not isinstance(query, Mapping):
+        raise Refused(f"'query' must be a map, not {shape(query)}.")
+    return parse.urlencode({str(key): value for key, value in query.items()}, safe="/")
