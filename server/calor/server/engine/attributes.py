@@ -1,0 +1,55 @@
+"""Fetching the attributes that somebody refers to, so that they can be stored and served without the cloud."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from calor.server.cloud.errors import CloudError
+from calor.server.engine.bench import Bench
+from calor.server.engine.context import ResourceContext
+from calor.server.engine.scope import key_of
+from calor.server.resources.base import ReferenceId, ResourceFailed, ResourceType
+from calor.server.resources.declare import attributes_of
+from calor.server.store.rows import ResourceRow
+
+log = logging.getLogger(__name__)
+
+
+async def fetched(
+    bench: Bench,
+    kind: ResourceType[Any],
+    at: ResourceContext,
+    row: ResourceRow,
+    want: Any,
+    paths: Iterable[tuple[Any, ...]],
+) -> Mapping[str, Any]:
+    """``reference`` where the type has its own, ``names`` by attribute, ``paths`` of nested types by path. An
+    attribute that cannot be had is left out; who refers to it sees None."""
+    names: dict[str, Any] = {}
+    by_path: dict[str, Any] = {}
+    for path in paths:
+        if kind.is_nested:
+            by_path[key_of(path)] = await _tried(row, path, bench.children.attribute(bench, row, kind, at, want, path))
+            continue
+        for name in [str(path[0])] if path else list(kind.attributes):
+            if name not in names and (kind.any_attributes or name in attributes_of(kind)):
+                names[name] = await _tried(row, path, kind.attribute(at, want, name))
+    found: dict[str, Any] = {}
+    if kind.reference_id is ReferenceId.OWN:
+        found["reference"] = await kind.reference(at)
+    if names:
+        found["names"] = names
+    if by_path:
+        found["paths"] = by_path
+    return found
+
+
+async def _tried(row: ResourceRow, path: tuple[Any, ...], answer: Any) -> Any:
+    try:
+        return await answer
+    except (CloudError, ResourceFailed) as error:
+        log.warning(
+            "an attribute could not be read",
+            extra={"resource": row.name, "attribute": list(path), "error": str(error)},
+        )
+        return None

@@ -1,0 +1,148 @@
+"""A revision made ready for work: model, graph, types, and which attributes anybody asks for. Pure."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from calor.server.engine.kinds import Kinds, schema
+from calor.server.errors import InvalidInput, Problem
+from calor.server.plan import Graph, build_graph
+from calor.server.resources.base import Registry, ResourceType
+from calor.server.template import (
+    Model,
+    NothingKnown,
+    Pending,
+    Reference,
+    ResourceDefinition,
+    Scope,
+    convert,
+    has_unknown,
+    plain,
+    references,
+    resolve,
+)
+
+
+@dataclass(frozen=True)
+class Uses:
+    """How others use one resource: attribute paths, in the order found."""
+
+    attributes: Mapping[tuple[Any, ...], None] = field(default_factory=dict)
+    in_outputs: frozenset[tuple[Any, ...]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """``types`` are canonical names: what the registry maps a template's type to."""
+
+    model: Model
+    graph: Graph
+    kinds: Mapping[str, ResourceType[Any]]
+    uses: Mapping[str, Uses]
+    files: Mapping[str, str]
+
+    def definition(self, name: str) -> ResourceDefinition:
+        return self.model.resources[name]
+
+    def uses_of(self, name: str) -> Uses:
+        return self.uses.get(name, _NO_USES)
+
+    def properties(self, name: str, scope: Scope) -> Mapping[str, Any]:
+        """Converted, by the type's schema. Raises `InvalidInput` and `StackValidationFailed`."""
+        values, problems, _ = converted(self, name, scope)
+        if problems:
+            raise InvalidInput(problems)
+        return values
+
+
+_NO_USES = Uses()
+
+
+def draw(model: Model, registry: Registry, files: Mapping[str, str]) -> Blueprint:
+    """Raises `InvalidInput` for unknown types and circular dependencies."""
+    kinds = Kinds(registry, model.environment, files)
+    found: dict[str, ResourceType[Any]] = {}
+    problems: list[Problem] = []
+    for name, definition in model.resources.items():
+        kind = kinds.find(definition.type, name)
+        if kind is None:
+            problems.append(_unknown_type(model, name, definition.type, registry))
+        else:
+            found[name] = kind
+    if problems:
+        raise InvalidInput(problems)
+    return Blueprint(model, build_graph(model, _hidden(model, found)), found, _uses(model), files)
+
+
+def _unknown_type(model: Model, name: str, type_name: str, registry: Registry) -> Problem:
+    near = difflib.get_close_matches(type_name, registry.names(), n=2)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    message = f"The resource type {type_name!r} is not known.{hint}"
+    return model.template.source.problem(message, ("resources", name, "type"), value=True)
+
+
+def _hidden(model: Model, kinds: Mapping[str, ResourceType[Any]]) -> Mapping[str, frozenset[str]]:
+    others: dict[str, tuple[str, Mapping[str, Any]]] | None = None
+    hidden = {}
+    for name, kind in kinds.items():
+        if type(kind).hidden_dependencies is ResourceType.hidden_dependencies:
+            continue
+        if others is None:
+            others = {other: (kinds[other].name, one.properties) for other, one in model.resources.items()}
+        hidden[name] = kind.hidden_dependencies(model.resources[name].properties, others) - {name}
+    return hidden
+
+
+def _uses(model: Model) -> Mapping[str, Uses]:
+    found: dict[str, dict[tuple[Any, ...], None]] = {}
+    outputs: dict[str, set[tuple[Any, ...]]] = {}
+    for definition in model.resources.values():
+        for tree in (definition.properties, definition.metadata):
+            _note(references(tree), found)
+    for output in model.outputs.values():
+        uses = references(output.value)
+        _note(uses, found)
+        for use in uses:
+            if use.path is not None:
+                outputs.setdefault(use.resource, set()).add(tuple(use.path))
+    return {name: Uses(paths, frozenset(outputs.get(name, ()))) for name, paths in found.items()}
+
+
+def _note(uses: Sequence[Reference], found: dict[str, dict[tuple[Any, ...], None]]) -> None:
+    for use in uses:
+        if use.path is not None:
+            found.setdefault(use.resource, {})[tuple(use.path)] = None
+
+
+def converted(
+    blueprint: Blueprint, name: str, scope: Scope
+) -> tuple[Mapping[str, Any], Sequence[Problem], Sequence[Pending]]:
+    """(values, problems, constraints that only a cloud can check)."""
+    definition, kind = blueprint.definition(name), blueprint.kinds[name]
+    values = resolve(definition.properties, scope)
+    if kind.any_properties:
+        return plain(values), (), ()
+    result = convert(
+        schema(kind), values, path=("resources", name, "properties"), source=blueprint.model.template.source
+    )
+    return result.values, result.problems, result.pending
+
+
+def validate(blueprint: Blueprint) -> Sequence[Pending]:
+    """Every property of every resource, as far as it is known before anything exists. Raises `InvalidInput` with all
+    problems; answers what only a cloud can check."""
+    nothing = NothingKnown()
+    problems: list[Problem] = []
+    pending = list(blueprint.model.pending)
+    source = blueprint.model.template.source
+    for name, kind in blueprint.kinds.items():
+        values, wrong, later = converted(blueprint, name, nothing)
+        problems.extend(wrong)
+        pending.extend(one for one in later if not has_unknown(one.value))
+        if not wrong:
+            path = ("resources", name, "properties")
+            problems.extend(source.problem(text, path) for text in kind.validate(values))
+    if problems:
+        raise InvalidInput(problems)
+    return pending

@@ -1,0 +1,74 @@
+"""What a request must pass before anything of it is stored."""
+
+import asyncio
+from collections.abc import Sequence
+
+from calor.server.engine import credentials, requests
+from calor.server.engine.blueprint import Blueprint, validate
+from calor.server.engine.requests import Wish
+from calor.server.engine.revisions import Blueprints
+from calor.server.engine.tools import Tools
+from calor.server.engine.views import StackRequest
+from calor.server.errors import InvalidInput, NotSupported, RequestLimitExceeded, StackExists
+from calor.server.identity import Caller
+from calor.server.store import queries
+from calor.server.store.rows import StackRow
+from calor.server.template import Pending
+
+
+def taken(name: str) -> StackExists:
+    return StackExists(f"The Stack ({name}) already exists.")
+
+
+class Checks:
+    def __init__(self, tools: Tools, blueprints: Blueprints) -> None:
+        self._tools = tools
+        self._blueprints = blueprints
+
+    async def check_room(self, caller: Caller, name: str) -> None:
+        if await queries.live_stack(self._tools.database, caller.project_id, name) is not None:
+            raise taken(name)
+        limit = self._tools.settings.max_stacks_per_tenant
+        count = await queries.count_live_stacks(self._tools.database, caller.project_id)
+        if 0 <= limit <= count:
+            raise RequestLimitExceeded(
+                f"max_stacks_per_tenant: You have reached the maximum stacks per tenant, {limit}; there are {count}."
+            )
+
+    async def checked(self, caller: Caller, stack: StackRow, wish: Wish) -> Blueprint:
+        """Raises `InvalidInput` with all that is wrong, as far as it can be known before anything is done."""
+        blueprint = self._blueprints.draw(stack, wish.template, wish.environment, wish.given, wish.files)
+        limit = self._tools.settings.max_resources_per_stack
+        if 0 <= limit < len(blueprint.kinds):
+            raise RequestLimitExceeded(
+                f"max_resources_per_stack: a stack may have {limit} resources, this one has {len(blueprint.kinds)}."
+            )
+        pending = validate(blueprint)
+        if pending:
+            await self._ask_cloud(caller, blueprint, pending, stack.region)
+        return blueprint
+
+    async def _ask_cloud(
+        self, caller: Caller, blueprint: Blueprint, pending: Sequence[Pending], region: str | None
+    ) -> None:
+        cloud = self._tools.door.open(credentials.of_token(caller, region))
+        asked = {(one.constraint, str(one.value)): one for one in pending}
+        answers = await asyncio.gather(
+            *(self._tools.lookup.check_custom(cloud, one.constraint, one.value) for one in asked.values())
+        )
+        source = blueprint.model.template.source
+        problems = [
+            source.problem(f"{one.description} {text}".strip(), one.path, value=True)
+            for one, text in zip(asked.values(), answers, strict=True)
+            if text is not None
+        ]
+        if problems:
+            raise InvalidInput(problems)
+
+    async def wish(self, stack: StackRow, request: StackRequest) -> Wish:
+        if not request.existing:
+            return requests.read(request, self._tools.settings)
+        if stack.revision_id is None:
+            raise NotSupported(f"PATCH update to non-COMPLETE stack {stack.name}: it has no template to start from.")
+        row = await self._blueprints.row(stack.revision_id)
+        return await requests.patched(request, row, self._blueprints, self._tools.sealing, self._tools.settings)

@@ -1,0 +1,132 @@
+"""What a resource type's methods get: the row, the cloud, and the few things of the engine they may use."""
+
+import asyncio
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from calor.server.cloud.door import Cloud
+from calor.server.engine.deployments import StackDeployments
+from calor.server.engine.identities import StackGuests
+from calor.server.engine.inventory import ProjectConfigs
+from calor.server.engine.naming import physical_name
+from calor.server.engine.tools import Tools
+from calor.server.engine.tree import Tree
+from calor.server.engine.urls import GuestUrls
+from calor.server.resources.base import Incarnation, ResourceType, Signal, StackFacts
+from calor.server.store.rows import ResourceRow, StackRow
+from calor.server.store.writes import Write
+
+
+class ResourceContext:
+    """One per piece of work. Before the row is stored (``stored`` false: pure types), what the type remembers is
+    kept in the row at hand and goes out with the one commit."""
+
+    def __init__(
+        self, tools: Tools, tree: Tree, cloud: Cloud, row: ResourceRow, kind: ResourceType[Any], *, stored: bool = True
+    ) -> None:
+        self._tools = tools
+        self._tree = tree
+        self._row = row
+        self._kind = kind
+        self._stored = stored
+        self.cloud = cloud
+        self.attempted = False
+        self.listened: set[str] = set()
+        stack = tree.stacks[row.stack_id]
+        self._stack_row = stack
+        self.urls = GuestUrls(tools.settings, tools.signer, stack, self._find)
+        self.guests = StackGuests(tools.identities, stack.id, stack.project_id)
+        self.configs = ProjectConfigs(tools.configs, stack.project_id)
+        self.deployments = StackDeployments(tools.deployments, stack.project_id, stack.id, tree.fence, cloud)
+
+    @property
+    def row(self) -> ResourceRow:
+        return self._tree.rows.get(self._row.id, self._row) if self._stored else self._row
+
+    @property
+    def stack(self) -> StackFacts:
+        return facts_of(self._stack_row)
+
+    @property
+    def me(self) -> Incarnation:
+        return self.incarnation()
+
+    def incarnation(self) -> Incarnation:
+        row = self.row
+        return Incarnation(
+            id=row.id,
+            name=row.name,
+            type=self._kind.name,
+            physical_name=physical_name(self._stack_row.name, row.name, row.id, self._kind.physical_name_limit),
+            physical_id=row.physical_id,
+            data=self._tools.sealing.value(row.data) or {},
+            metadata=self._tools.sealing.value(row.meta) or {},
+            attempted=self.attempted,
+        )
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return self._tools.settings.options
+
+    async def remember(self, **data: Any) -> None:
+        kept = dict(self._tools.sealing.value(self.row.data) or {})
+        for name, value in data.items():
+            if value is None:
+                kept.pop(name, None)
+            else:
+                kept[name] = value
+        await self.put(data=self._tools.sealing.secret(kept) if kept else None)
+
+    async def write_metadata(self, metadata: Mapping[str, Any]) -> None:
+        await self.put(meta=self._tools.sealing.text(metadata))
+
+    async def put(self, *more: Write, **values: Any) -> ResourceRow:
+        """Change the row: at once when it is stored, else when it will be."""
+        if self._stored:
+            self._row = await self._tree.change(self._row.id, *more, **values)
+        else:
+            self._row = dataclasses.replace(self._row, **values)
+        return self._row
+
+    async def signals(self) -> Sequence[Signal]:
+        return await self._tools.signals.of(self._row.id)
+
+    async def signals_of(self, reference: str) -> Sequence[Signal]:
+        return await self._tools.signals.of(self._handle(reference))
+
+    async def another_signal(self, seen: int, *, of: str | None = None) -> None:
+        await self._tools.signals.more_than(self._row.id if of is None else self._handle(of), seen)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def now(self) -> datetime:
+        return self._tools.clock.now()
+
+    def _find(self, resource_id: str) -> ResourceRow | None:
+        return self.row if resource_id == self._row.id else self._tree.rows.get(resource_id)
+
+    def _handle(self, reference: str) -> str:
+        """The row that ``get_resource`` stands for: by signed URL, physical id or name, in the same stack."""
+        for row in reversed(self._tree.rows_of(self._row.stack_id)):
+            known = self._tools.sealing.value(row.attributes) or {}
+            if reference in (row.physical_id, row.id) or reference == known.get("reference") or row.id in reference:
+                self.listened.add(row.id)
+                return row.id
+        for row in self._tree.named(self._row.stack_id, reference):
+            self.listened.add(row.id)
+            return row.id
+        return self._row.id
+
+
+def facts_of(stack: StackRow) -> StackFacts:
+    return StackFacts(
+        id=stack.id,
+        name=stack.name,
+        project_id=stack.project_id,
+        user_id=stack.user_id,
+        root_id=stack.root_id,
+        region=stack.region,
+    )

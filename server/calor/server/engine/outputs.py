@@ -1,0 +1,61 @@
+"""Outputs of a stack: resolved from stored attributes at the end of an operation, kept, and served as kept."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from calor.server.engine import attributes
+from calor.server.engine.bench import Bench, typed
+from calor.server.engine.sealing import Sealing
+from calor.server.engine.views import OutputView
+from calor.server.errors import CalorError
+from calor.server.store.rows import StackRow
+from calor.server.store.states import Action
+from calor.server.template import plain, resolve, reveal
+
+log = logging.getLogger(__name__)
+
+NO_DESCRIPTION = "No description given"
+
+
+async def refreshed(bench: Bench) -> None:
+    """Fetch again what outputs refer to, where the cloud may have moved on since the resource was completed."""
+    for name, uses in bench.blueprint.uses.items():
+        kind, row = bench.blueprint.kinds.get(name), bench.current.get(name)
+        if kind is None or row is None or kind.pure or not uses.in_outputs or row.id not in bench.tree.rows:
+            continue
+        row = bench.tree.rows[row.id]
+        want = typed(kind, bench.tools.sealing.value(row.properties or row.pending) or {})
+        at = bench.context(row, kind)
+        found = bench.tools.sealing.text(await attributes.fetched(bench, kind, at, row, want, uses.attributes))
+        if found != row.attributes:
+            bench.current[name] = await bench.tree.change(row.id, attributes=found)
+
+
+def resolved(bench: Bench) -> str:
+    """All outputs, sealed, in template order."""
+    for row in bench.tree.rows_of(bench.stack_id):
+        if row.name not in bench.current and row.action is not Action.DELETE:
+            bench.current[row.name] = row
+    items: list[dict[str, Any]] = []
+    for name, output in bench.blueprint.model.template.outputs.items():
+        item: dict[str, Any] = {"name": name, "description": output.description or NO_DESCRIPTION}
+        enabled = bench.blueprint.model.outputs.get(name)
+        try:
+            item["value"] = None if enabled is None else plain(resolve(enabled.value, bench.scope))
+        except CalorError as error:
+            item |= {"value": None, "error": error.detail}
+        items.append(item)
+    return bench.tools.sealing.text(items)
+
+
+def views(stack: StackRow, sealing: Sealing) -> Sequence[OutputView]:
+    return [
+        OutputView(
+            name=item["name"],
+            description=item["description"],
+            value=reveal(item.get("value")),
+            error=item.get("error"),
+        )
+        for item in sealing.value(stack.outputs) or ()
+    ]

@@ -1,0 +1,129 @@
+"""Revisions: from a request or a stored row to a blueprint, and back to a row."""
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from calor.server.engine.blueprint import Blueprint, draw
+from calor.server.engine.sealing import Sealing
+from calor.server.resources.base import Registry
+from calor.server.store import queries
+from calor.server.store.database import Database
+from calor.server.store.rows import RevisionRow, StackRow
+from calor.server.template import Environment, Pseudo, Template, bind, parse_environment, parse_template, reveal
+
+KEPT = 64
+SHOWN_PSEUDO = frozenset({"OS::project_id", "OS::stack_id", "OS::stack_name"})
+EMPTY = {"heat_template_version": "2021-04-16"}
+
+
+class Blueprints:
+    """Blueprints of revisions; the last used ones are kept."""
+
+    def __init__(self, database: Database, sealing: Sealing, registry: Registry) -> None:
+        self._database = database
+        self._sealing = sealing
+        self._registry = registry
+        self._kept: OrderedDict[str, Blueprint] = OrderedDict()
+
+    async def of(self, stack: StackRow, revision_id: str | None, facade: Mapping[str, Any] | None = None) -> Blueprint:
+        """The blueprint of a stored revision; an empty one for none. Raises `InvalidInput`."""
+        if revision_id is None:
+            return self.draw(stack, parse_template(EMPTY), Environment(), {}, {}, facade)
+        kept = self._kept.get(revision_id)
+        if kept is not None:
+            self._kept.move_to_end(revision_id)
+            return kept
+        row = await self.row(revision_id)
+        blueprint = self.draw(
+            stack,
+            parse_template(template_of(row), file=row.template_file or "template"),
+            parse_environment(self._sealing.value(row.environment)),
+            self._sealing.value(row.parameters),
+            await self.files(row),
+            facade,
+        )
+        self.keep(revision_id, blueprint)
+        return blueprint
+
+    def draw(
+        self,
+        stack: StackRow,
+        template: Template,
+        environment: Environment,
+        given: Mapping[str, Any],
+        files: Mapping[str, str],
+        facade: Mapping[str, Any] | None = None,
+    ) -> Blueprint:
+        pseudo = Pseudo(
+            stack_id=stack.id,
+            stack_name=stack.name,
+            project_id=stack.project_id,
+            region=stack.region,
+            facade=facade,
+        )
+        model = bind(template, environment, given, pseudo=pseudo, files=files)
+        return draw(model, self._registry, files)
+
+    def keep(self, revision_id: str, blueprint: Blueprint) -> None:
+        self._kept[revision_id] = blueprint
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+    async def row(self, revision_id: str) -> RevisionRow:
+        row = await queries.revision(self._database, revision_id)
+        if row is None:
+            raise LookupError(f"the revision {revision_id} is not stored")
+        return row
+
+    async def files(self, row: RevisionRow) -> Mapping[str, str]:
+        if row.files is None and row.files_of is not None:
+            row = await self.row(row.files_of)
+        return json.loads(row.files) if row.files else {}
+
+    def stored(
+        self,
+        ident: str,
+        stack_id: str,
+        template: Mapping[str, Any] | str,
+        given: Mapping[str, Any],
+        blueprint: Blueprint,
+        at: datetime,
+        *,
+        file: str = "",
+        files_of: str | None = None,
+    ) -> RevisionRow:
+        return RevisionRow(
+            id=ident,
+            stack_id=stack_id,
+            template=_source(template),
+            template_file=file,
+            files=None if files_of is not None else json.dumps(dict(blueprint.files)),
+            files_of=files_of,
+            environment=self._sealing.secret(reveal(blueprint.model.environment.raw())),
+            parameters=self._sealing.secret(dict(given)),
+            shown={
+                name: parameter.shown
+                for name, parameter in blueprint.model.parameters.items()
+                if parameter.schema is not None or name in SHOWN_PSEUDO
+            },
+            created_at=at,
+        )
+
+
+def _source(template: Mapping[str, Any] | str) -> str:
+    return template if isinstance(template, str) else json.dumps(template, default=str)
+
+
+def template_of(row: RevisionRow) -> Mapping[str, Any] | str:
+    """As it was sent: a mapping was stored as JSON, which reads the same either way but for its places."""
+    text = row.template
+    if text.startswith("{"):
+        try:
+            parsed = json.loads(text)
+        except ValueError:  # YAML in flow style
+            return text
+        return parsed if isinstance(parsed, dict) else text
+    return text

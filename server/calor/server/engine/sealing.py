@@ -1,0 +1,47 @@
+"""How values rest in columns: JSON text where nothing in them is secret, sealed by the vault where something is."""
+
+import json
+from typing import Any
+
+from calor.server.identity import Vault
+from calor.server.template import Secret, has_secret, plain
+
+_MARK = "$calor:secret"
+_CLEAR, _SEALED = "j", "s"
+
+
+class Sealing:
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+
+    def text(self, value: Any) -> str:
+        """A `Secret` anywhere in the value seals the whole; it is a `Secret` again when read."""
+        if has_secret(value):
+            return self.secret(value)
+        return _CLEAR + json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"), default=str)
+
+    def secret(self, value: Any) -> str:
+        marked = json.loads(json.dumps(plain(value), ensure_ascii=False, default=_marked))
+        return _SEALED + self._vault.seal(marked)
+
+    def value(self, text: str | None) -> Any:
+        """None for no text. Raises `SealBroken`."""
+        if text is None:
+            return None
+        if text[0] == _CLEAR:
+            return json.loads(text[1:])
+        return _unmarked(self._vault.open(text[1:]))
+
+
+def _marked(value: Any) -> Any:
+    return {_MARK: value.value} if isinstance(value, Secret) else str(value)
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        if _MARK in value:
+            return Secret(_unmarked(value[_MARK]))
+        return {key: _unmarked(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_unmarked(item) for item in value]
+    return value

@@ -1,0 +1,53 @@
+"""Addresses of this server as guests must use them."""
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+from calor.server.engine.settings import Settings
+from calor.server.identity import SignedTarget, UrlKind, UrlSigner
+from calor.server.store.rows import ResourceRow, StackRow
+
+
+class GuestUrls:
+    """The addresses that one resource's guests get. Signed URLs are the same each time and die with their row."""
+
+    def __init__(
+        self, settings: Settings, signer: UrlSigner, stack: StackRow, find: Callable[[str], ResourceRow | None]
+    ) -> None:
+        self._settings = settings
+        self._signer = signer
+        self._stack = stack
+        self._find = find
+
+    @property
+    def cfn(self) -> str:
+        return self._settings.guest_cfn.rstrip("/")
+
+    @property
+    def orchestration(self) -> str:
+        return self._settings.guest_orchestration.rstrip("/")
+
+    def signal(self, resource_id: str) -> str:
+        return self._signed(UrlKind.SIGNAL, resource_id)
+
+    def wait_condition(self, resource_id: str) -> str:
+        return self._signed(UrlKind.WAIT_CONDITION, resource_id)
+
+    def heat_signal(self, resource_name: str) -> str:
+        stack = self._stack
+        path = f"/v1/{stack.project_id}/stacks/{quote(stack.name)}/{stack.id}/resources/{quote(resource_name)}/signal"
+        return self.orchestration + path
+
+    def _signed(self, kind: UrlKind, resource_id: str) -> str:
+        row = self._find(resource_id)
+        if row is None:
+            raise LookupError(f"there is no resource {resource_id} to sign a URL for")
+        target = SignedTarget(
+            kind=kind,
+            project_id=self._stack.project_id,
+            stack_name=self._stack.name,
+            stack_id=self._stack.id,
+            resource_name=row.name,
+            resource_id=row.id,
+        )
+        return self._signer.sign(self.cfn, target, at=row.created_at)
