@@ -84,11 +84,11 @@ class Worker:
 
     def step(self) -> float:
         """Do what is next; the seconds after which to look again if nothing else happens."""
-        pending = self.pending()
-        wanted = {deployment.run_id: (native, deployment) for native, deployment in pending}
+        wanted = {deployment.run_id: (native, deployment) for native, deployment in self.pending()}
         cancelled = {run_id for _, collection in list(self._wanted.values()) for run_id in collection.cancelled}
         if self._is_busy(wanted, cancelled):
             return 0.05 if time.monotonic() - self._since < 10 else 0.2
+        pending = self.pending()  # once more: what has just been settled must not be begun again
         for native, deployment in pending:
             if deployment.run_id in cancelled:
                 continue
@@ -146,12 +146,14 @@ class Worker:
     def _start(self, native: bool, deployment: Deployment, number: int, total: int) -> float:
         run = self._runs.get(deployment.run_id)
         attempts = run.attempts()
+        self._open[run.run_id] = run
         if attempts and not attempts[-1].has_started:
             attempt = attempts[-1]  # an earlier agent was killed before its supervisor began
             run.record(deployment)
+        elif len(attempts) > deployment.retries:
+            return 0.0  # its last attempt is not settled yet; nothing is ever started beyond the retries
         else:
             attempt = run.new_attempt(deployment)
-        self._open[run.run_id] = run
         self._since = time.monotonic()
         log.info("%s: starting hook %s (run %s)", deployment.name, deployment.group, run.run_id)
         if self._launch(run, attempt):
