@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from calor.server.cloud.door import Cloud, Collection
+from calor.server.resources import moved
 from calor.server.template.properties import AttributeSchema, PropertySchema, Support
 
 P = TypeVar("P")
@@ -323,8 +324,16 @@ class ResourceType(Generic[P]):
     """Has attributes that only its properties or child stack know (outputs of a deployment, of a nested template)."""
     update_policy: ClassVar[Mapping[str, PropertySchema]] = {}
     deletion_policies: ClassVar[tuple[str, ...]] = ("Delete", "Retain")
+    moved: ClassVar[Mapping[str, str]] = {}
+    """Former names of properties to today's: ``{"network_id": "network", "fixed_ips.subnet_id": "fixed_ips.subnet"}``.
+    """
 
     # --- deciding: pure ---------------------------------------------------------------------------------
+
+    def translate(self, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The properties under today's names (Heat's translation rules). Called on the template's properties before
+        they are validated, and again on resolved ones, since a function may give a map with old names."""
+        return moved.translate(properties, self.moved)
 
     def validate(self, properties: Mapping[str, Any]) -> Sequence[str]:
         """Rules beyond the schema, on the raw properties (values not yet known are `UNKNOWN`): messages."""
@@ -364,6 +373,10 @@ class ResourceType(Generic[P]):
     async def update(self, at: Context, want: P, was: P, changed: frozenset[str]) -> None:
         """Change in place and wait until done. Called again with the same arguments after a crash."""
         raise UpdateReplace(self.name)
+
+    async def prepare_replace(self, at: Context, was: P) -> None:
+        """Called on the old incarnation before its replacement is created: free what the new one needs and cannot
+        share (a port's fixed address, a key pair's name)."""
 
     async def delete(self, at: Context, was: P | None) -> None:
         """Start deleting. What is gone already is fine. ``was`` is None if the row never had valid properties."""

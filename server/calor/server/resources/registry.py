@@ -5,7 +5,11 @@ from importlib import metadata
 from typing import Any
 
 from calor.server.resources.base import ResourceType
+from calor.server.resources.cinder.attachment import VolumeAttachment
+from calor.server.resources.cinder.volume import Volume
+from calor.server.resources.heat.deployment_group import SoftwareDeploymentGroup, StructuredDeploymentGroup
 from calor.server.resources.heat.random_string import RandomString
+from calor.server.resources.heat.resource_group import ResourceGroup
 from calor.server.resources.heat.software_config import (
     CloudConfig,
     MultipartMime,
@@ -13,19 +17,51 @@ from calor.server.resources.heat.software_config import (
     SoftwareConfig,
     StructuredConfig,
 )
+from calor.server.resources.heat.software_deployment import SoftwareDeployment, StructuredDeployment
+from calor.server.resources.heat.stack import Stack
 from calor.server.resources.heat.test_resource import TestResource
 from calor.server.resources.heat.value import Nothing, Value
+from calor.server.resources.heat.wait_condition import WaitCondition, WaitConditionHandle
+from calor.server.resources.neutron.floating_ip import FloatingIp, FloatingIpAssociation
+from calor.server.resources.neutron.net import Net
+from calor.server.resources.neutron.port import Port
+from calor.server.resources.neutron.router import Router, RouterInterface
+from calor.server.resources.neutron.security_group import SecurityGroup, SecurityGroupRule
+from calor.server.resources.neutron.subnet import Subnet
+from calor.server.resources.nova.key_pair import KeyPair
+from calor.server.resources.nova.server import Server
 
 BUILT_INS: tuple[type[ResourceType[Any]], ...] = (
+    Volume,
+    VolumeAttachment,
     CloudConfig,
     MultipartMime,
     Nothing,
     RandomString,
+    ResourceGroup,
     SoftwareComponent,
     SoftwareConfig,
+    SoftwareDeployment,
+    SoftwareDeploymentGroup,
+    Stack,
     StructuredConfig,
+    StructuredDeployment,
+    StructuredDeploymentGroup,
     TestResource,
     Value,
+    WaitCondition,
+    WaitConditionHandle,
+    FloatingIp,
+    FloatingIpAssociation,
+    Net,
+    Port,
+    Router,
+    RouterInterface,
+    SecurityGroup,
+    SecurityGroupRule,
+    Subnet,
+    KeyPair,
+    Server,
 )
 
 ALIASES: Mapping[str, str] = {

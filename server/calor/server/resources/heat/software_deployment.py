@@ -1,0 +1,210 @@
+"""OS::Heat::SoftwareDeployment and OS::Heat::StructuredDeployment: a config applied to a server."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from calor.server.resources.base import Config, Context, ResourceFailed, ResourceType, UpdateReplace
+from calor.server.resources.declare import UPDATABLE, attributes
+from calor.server.resources.heat import derived_config
+from calor.server.resources.heat.derived_config import Order, actions_of, filled_in, inputs_of
+from calor.server.resources.heat.signals import outcome_of
+from calor.server.template.properties import AllowedValues, Kind, Support
+
+ACTIONS = ("CREATE", "UPDATE", "DELETE", "SUSPEND", "RESUME")
+TRANSPORTS = ("CFN_SIGNAL", "TEMP_URL_SIGNAL", "HEAT_SIGNAL", "NO_SIGNAL", "ZAQAR_SIGNAL")
+UNSERVED = frozenset({"TEMP_URL_SIGNAL", "ZAQAR_SIGNAL"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoftwareDeploymentProps:
+    server: str
+    config: Annotated[str | None, UPDATABLE] = None
+    input_values: Annotated[Mapping[str, Any] | None, UPDATABLE] = None
+    actions: Annotated[tuple[Any, ...], UPDATABLE, AllowedValues(*ACTIONS)] = ("CREATE", "UPDATE")
+    name: Annotated[str | None, UPDATABLE] = None
+    signal_transport: Annotated[str, AllowedValues(*TRANSPORTS)] = "CFN_SIGNAL"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructuredDeploymentProps(SoftwareDeploymentProps):
+    input_key: str = "get_input"
+    input_values_validate: Annotated[str, AllowedValues("LAX", "STRICT")] = "LAX"
+
+
+P = TypeVar("P", bound=SoftwareDeploymentProps)
+
+
+class Deploying(ResourceType[P]):
+    """What both share. A run is numbered; its derived config's id is made of row and number, so that a call repeated
+    after a crash means the same run, and each later action another."""
+
+    support = Support(since="2014.1")
+    supports = frozenset({"signal", "suspend", "resume"})
+    no_signal_actions: ClassVar[frozenset[str]] = frozenset()
+    any_attributes = True
+    needs_trust = True
+    attributes = attributes(deploy_stdout=Kind.STRING, deploy_stderr=Kind.STRING, deploy_status_code=Kind.STRING)
+
+    def content(self, want: P, config: Any, inputs: Mapping[str, Any]) -> Any:
+        """The derived config's own content."""
+        return config
+
+    async def create(self, at: Context, want: P) -> str:
+        if want.signal_transport in UNSERVED:
+            raise ResourceFailed(f"signal_transport {want.signal_transport} is not served here; use CFN_SIGNAL.")
+        await self._start(at, want, "CREATE", 0)
+        return at.me.id
+
+    async def find_twin(self, at: Context, want: P) -> str | None:
+        return None  # putting it again is the same run
+
+    async def settle(self, at: Context, want: P) -> None:
+        await self._finished(at, want, "CREATE")
+
+    async def update(self, at: Context, want: P, was: P, changed: frozenset[str]) -> None:
+        await self._refuse_input_change(at, want, was)
+        await self._run(at, want, "UPDATE")
+
+    async def suspend(self, at: Context, was: P) -> None:
+        await self._run(at, was, "SUSPEND")
+
+    async def resume(self, at: Context, was: P) -> None:
+        await self._run(at, was, "RESUME")
+
+    async def delete(self, at: Context, was: P | None) -> None:
+        if was is not None and at.me.physical_id and await self._start(at, was, "DELETE", self._number(at)):
+            await at.remember(leaving=was.signal_transport)
+
+    async def settle_delete(self, at: Context) -> None:
+        if at.me.data.get("leaving") not in (None, "NO_SIGNAL"):
+            try:
+                await self._end(at)
+            except ResourceFailed:
+                if (found := await at.deployments.get(at.me.id)) and found.status == "IN_PROGRESS":
+                    await self._forget(at)  # nobody answers: there is nothing to try again
+                raise
+        await self._forget(at)
+
+    async def signal(self, at: Context, details: Mapping[str, Any]) -> str:
+        found = await at.deployments.get(at.me.id)
+        if found is None or found.status != "IN_PROGRESS":
+            return "deployment is not in progress; the signal changes nothing"
+        config = await at.configs.get(found.config_id)
+        outcome = outcome_of(details, config.outputs if config else ())
+        await at.deployments.finish(
+            at.me.id, status=outcome.status, status_reason=outcome.reason, output_values=outcome.outputs
+        )
+        if outcome.status == "COMPLETE":
+            return "deployment succeeded"
+        return f"deployment failed ({details.get('deploy_status_code')})"
+
+    async def attribute(self, at: Context, was: P, name: str) -> Any:
+        found = await at.deployments.get(at.me.id)
+        if found is None:
+            return None
+        if name == "show":
+            return {"id": found.id, "status": found.status, "output_values": dict(found.output_values)}
+        return found.output_values.get(name)
+
+    # --- one run -----------------------------------------------------------------------------------------
+
+    async def _run(self, at: Context, want: P, action: str) -> None:
+        if await self._start(at, want, action, self._number(at)):
+            await self._finished(at, want, action)
+
+    async def _start(self, at: Context, want: P, action: str, number: int) -> bool:
+        """Make the run visible to the server. False when there is nothing to do for this action."""
+        config = await at.configs.get(want.config) if want.config else None
+        if want.config and config is None and action != "DELETE":
+            raise ResourceFailed(f"The software config {want.config} could not be found.")
+        if action not in actions_of(config, want.actions):
+            return False
+        order = Order(
+            server=want.server,
+            action=action,
+            transport=want.signal_transport,
+            name=want.name,
+            values=want.input_values or {},
+        )
+        derived = await self._derive(at, want, config, order, number)
+        waits = want.signal_transport != "NO_SIGNAL"
+        await at.deployments.put(
+            ident=at.me.id,
+            server_id=want.server,
+            config_id=derived.id,
+            action=action,
+            input_values=want.input_values or {},
+            status="IN_PROGRESS" if waits else "COMPLETE",
+            status_reason="Deploy data available" if waits else "Not waiting for outputs signal",
+        )
+        return True
+
+    async def _derive(self, at: Context, want: P, config: Config | None, order: Order, number: int) -> Config:
+        inputs = await inputs_of(at, config, order)
+        values = {one["name"]: one.get("value") for one in inputs}
+        return await at.configs.create(
+            ident=derived_id(at.me.id, number),
+            name=order.name or (config.name if config else "") or at.me.physical_name,
+            group=config.group if config else derived_config.UNGROUPED,
+            config=self.content(want, config.config if config else None, values),
+            inputs=inputs,
+            outputs=config.outputs if config else (),
+            options=config.options if config else None,
+        )
+
+    async def _finished(self, at: Context, want: P, action: str) -> None:
+        found = await at.deployments.get(at.me.id)
+        if found is None:
+            return  # the action asks for nothing
+        if want.signal_transport != "NO_SIGNAL":
+            await self._end(at)
+        if action != "CREATE":
+            number = self._number(at)
+            await at.remember(runs=number)
+            await at.configs.delete(derived_id(at.me.id, number - 1))
+
+    async def _end(self, at: Context) -> None:
+        ended = await at.deployments.finished(at.me.id)
+        if ended.status == "FAILED":
+            if ended.action != "CREATE":
+                await at.remember(runs=self._number(at))
+            raise ResourceFailed(f"Deployment to server failed: {ended.status_reason}")
+
+    def _number(self, at: Context) -> int:
+        """The number of the run that comes next, or that a crash interrupted."""
+        return int(at.me.data.get("runs", 0)) + 1
+
+    async def _refuse_input_change(self, at: Context, want: P, was: P) -> None:
+        config = await at.configs.get(want.config) if want.config else None
+        for one in config.inputs if config else ():
+            name = one["name"]
+            if one.get("replace_on_change") and (want.input_values or {}).get(name) != (was.input_values or {}).get(
+                name
+            ):
+                raise UpdateReplace(f"the input {name} changes and replace_on_change is set")
+
+    async def _forget(self, at: Context) -> None:
+        await at.deployments.delete(at.me.id)
+        for number in range(self._number(at) + 1):
+            await at.configs.delete(derived_id(at.me.id, number))
+
+
+def derived_id(row: str, number: int) -> str:
+    return str(uuid.uuid5(uuid.UUID(row), f"derived config {number}"))
+
+
+class SoftwareDeployment(Deploying[SoftwareDeploymentProps]):
+    """A text config, applied by a hook."""
+
+    name, props = "OS::Heat::SoftwareDeployment", SoftwareDeploymentProps
+
+
+class StructuredDeployment(Deploying[StructuredDeploymentProps]):
+    """A map config, whose places for inputs are filled in here."""
+
+    name, props = "OS::Heat::StructuredDeployment", StructuredDeploymentProps
+
+    def content(self, want: StructuredDeploymentProps, config: Any, inputs: Mapping[str, Any]) -> Any:
+        return filled_in(config, want.input_key, inputs, strict=want.input_values_validate == "STRICT")

@@ -1,0 +1,157 @@
+"""A server's networks: what Nova makes of them, and the ports that we make where Nova cannot."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from calor.server.cloud.errors import CloudMissing
+from calor.server.resources.base import Context, ResourceFailed
+from calor.server.resources.bodies import id_of, present
+from calor.server.resources.collections import FLOATING_IPS, PORTS, SECURITY_GROUPS, SUBNETS
+from calor.server.resources.neutron.objects import token
+from calor.server.resources.neutron.port_props import PortExtra, extra_body
+from calor.server.resources.nova.server_props import ServerNetwork, ServerProps
+
+
+def is_ours(entry: ServerNetwork) -> bool:
+    """Nova makes a port on a network, with a fixed address at most; for anything finer we make it."""
+    return entry.port is None and bool(entry.subnet or entry.port_extra_properties)
+
+
+def slot(at: Context, number: int) -> str:
+    """The description of the port we make for an entry: the same after a crash."""
+    return f"{token(at)} network {number}"
+
+
+async def requested(at: Context, want: ServerProps) -> Any:
+    """The ``networks`` of a create call: ``auto``, ``none`` or a list; None where the template says nothing."""
+    if want.networks is None or not want.networks:
+        return None
+    if want.networks[0].allocate_network:
+        return want.networks[0].allocate_network
+    return [await _entry(at, want, number) for number in range(len(want.networks))]
+
+
+async def _entry(at: Context, want: ServerProps, number: int) -> dict[str, str]:
+    entry = (want.networks or ())[number]
+    tag = {"tag": entry.tag} if entry.tag else {}
+    if entry.port:
+        return {"port": entry.port, **tag}
+    if is_ours(entry):
+        return {"port": await own_port(at, want, number), **tag}
+    fixed = {"fixed_ip": entry.fixed_ip} if entry.fixed_ip else {}
+    return {"uuid": entry.network or entry.uuid or "", **fixed, **tag}
+
+
+async def own_port(at: Context, want: ServerProps, number: int) -> str:
+    """The port we make for an entry; the one of an earlier attempt if there is one."""
+    entry = (want.networks or ())[number]
+    found = await at.cloud.list(PORTS, description=slot(at, number))
+    if found:
+        return str(found[0]["id"])
+    subnet = await id_of(at.cloud, SUBNETS, entry.subnet) if entry.subnet else None
+    network = entry.network or entry.uuid
+    if network is None and subnet is not None:
+        network = str((await at.cloud.get(SUBNETS, subnet))["network_id"])
+    fixed = {**({"subnet_id": subnet} if subnet else {}), **({"ip_address": entry.fixed_ip} if entry.fixed_ip else {})}
+    extra = entry.port_extra_properties or PortExtra()
+    body = {
+        "network_id": network,
+        "name": f"{at.me.physical_name}-port-{number}",
+        "description": slot(at, number),
+        "fixed_ips": [] if extra.no_fixed_ips else [fixed] if fixed else None,
+        "security_groups": await groups_of(at, want) or None,
+        **extra_body(extra),
+    }
+    return str((await at.cloud.create(PORTS, **present(body)))["id"])
+
+
+async def groups_of(at: Context, want: ServerProps) -> list[str]:
+    return [await id_of(at.cloud, SECURITY_GROUPS, str(group)) for group in want.security_groups]
+
+
+async def own_ports(at: Context) -> Sequence[str]:
+    """The ports that we made for this server."""
+    ports = await at.cloud.list(PORTS, device_id=at.me.physical_id) if at.me.physical_id else []
+    loose = await at.cloud.list(PORTS, name=f"{at.me.physical_name}-port-0") if not at.me.physical_id else []
+    return [str(port["id"]) for port in (*ports, *loose) if str(port.get("description", "")).startswith(token(at))]
+
+
+async def associate(at: Context, networks: Sequence[ServerNetwork]) -> None:
+    """Lead each entry's floating IP to the server's port there."""
+    entries = [entry for entry in networks if entry.floating_ip]
+    if not entries:
+        return
+    ports = await at.cloud.list(PORTS, device_id=at.me.physical_id)
+    for entry in entries:
+        port = next((port for port in ports if serves(port, entry)), None)
+        if port is None:
+            raise ResourceFailed(f"The server has no port for the floating IP {entry.floating_ip}.")
+        await at.cloud.update(FLOATING_IPS, str(entry.floating_ip), port_id=port["id"])
+
+
+def serves(port: Any, entry: ServerNetwork) -> bool:
+    """Is it the port that an entry asks for?"""
+    if entry.port:
+        return bool(port["id"] == entry.port)
+    addresses = {fixed.get("ip_address") for fixed in port.get("fixed_ips") or ()}
+    subnets = {fixed.get("subnet_id") for fixed in port.get("fixed_ips") or ()}
+    return (
+        (entry.network or entry.uuid) in (None, port["network_id"])
+        and entry.fixed_ip in (None, *addresses)
+        and entry.subnet in (None, *subnets)
+    )
+
+
+async def rewire(at: Context, want: ServerProps, was: ServerProps) -> None:
+    """Detach what is no longer wanted, attach what is new. Entries that stay the same are left alone."""
+    server = at.me.physical_id
+    wanted, had = tuple(want.networks or ()), tuple(was.networks or ())
+    ports = list(await at.cloud.list(PORTS, device_id=server))
+    keeping: list[ServerNetwork] = []
+    for entry in had:
+        port = next((port for port in ports if serves(port, entry)), None)
+        if entry in wanted and entry not in keeping:
+            keeping.append(entry)
+        elif port is not None:
+            await detach(at, str(port["id"]))
+            if str(port.get("description", "")).startswith(token(at)):
+                await at.cloud.delete(PORTS, str(port["id"]))
+        if port is not None:
+            ports.remove(port)
+    for number, entry in enumerate(wanted):
+        if entry not in keeping and not entry.allocate_network:
+            await _attach(at, want, number)
+    await associate(at, wanted)
+
+
+async def _attach(at: Context, want: ServerProps, number: int) -> None:
+    entry = (want.networks or ())[number]
+    there = await at.cloud.list(PORTS, device_id=at.me.physical_id)
+    if any(serves(port, entry) for port in there):
+        return
+    asked = await _entry(at, want, number)
+    body: dict[str, Any] = {"port_id": asked["port"]} if "port" in asked else {"net_id": asked["uuid"]}
+    if "fixed_ip" in asked:
+        body["fixed_ips"] = [{"ip_address": asked["fixed_ip"]}]
+    path = f"/servers/{at.me.physical_id}/os-interface"
+    await at.cloud.call("compute", "post", path, json={"interfaceAttachment": body})
+    await _until(at, lambda port: serves(port, entry), there=True)
+
+
+async def detach(at: Context, port: str) -> None:
+    try:
+        await at.cloud.call("compute", "delete", f"/servers/{at.me.physical_id}/os-interface/{port}")
+    except CloudMissing:
+        return
+    await _until(at, lambda other: other["id"] == port, there=False)
+
+
+async def _until(at: Context, test: Any, *, there: bool) -> None:
+    wait = 0.2
+    for _ in range(60):
+        ports = await at.cloud.list(PORTS, device_id=at.me.physical_id)
+        if any(test(port) for port in ports) is there:
+            return
+        await at.sleep(wait)
+        wait = min(2.0, wait * 1.5)
+    raise ResourceFailed("The server's interface was not attached or detached in time.")

@@ -1,0 +1,103 @@
+"""A server's user-data, and the metadata by which its agent finds us."""
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from calor.cloudinit import AgentBoot, CfnEndpoint, UserDataFormat, UserDataTooLarge, render
+from calor.server.resources.base import Context, ResourceFailed
+from calor.server.resources.lookup import is_uuid
+from calor.server.resources.nova.server_props import ServerProps
+
+SOFTWARE_CONFIG = "SOFTWARE_CONFIG"
+SECTIONS = ("cfn", "heat", "request", "zaqar")
+
+
+async def encoded(at: Context, want: ServerProps) -> str:
+    """The ``user_data`` of a create or rebuild call. Raises `ResourceFailed` when it is too large, with the sizes."""
+    shape = UserDataFormat(want.user_data_format)
+    limit = at.options.get("max_server_user_data_size")
+    more = {} if limit is None else {"limit": int(limit)}
+    try:
+        data = render(
+            await text_of(at, want),
+            user_data_format=shape,
+            metadata=at.me.metadata or None,
+            instance_user=want.admin_user,
+            cfn=CfnEndpoint(url=f"{at.urls.cfn}/v1/"),
+            agent=await agent_boot(at) if shape is UserDataFormat.SOFTWARE_CONFIG else None,
+            **more,
+        )
+    except UserDataTooLarge as exc:
+        raise ResourceFailed(str(exc)) from exc
+    return base64.b64encode(data).decode("ascii")
+
+
+async def text_of(at: Context, want: ServerProps) -> str:
+    """The text itself, or that of the software config whose id it is (never for HEAT_CFNTOOLS)."""
+    if want.user_data_format != "HEAT_CFNTOOLS" and is_uuid(want.user_data):
+        stored = await at.configs.get(want.user_data)
+        if stored is not None:
+            return str(stored.config or "")
+    return want.user_data
+
+
+async def agent_boot(at: Context) -> AgentBoot:
+    url, sha256 = at.guests.agent_file()
+    return AgentBoot(
+        server=at.urls.orchestration,
+        instance_id=at.me.id,
+        bootstrap_token=await at.guests.bootstrap_token(at.me.id),
+        agent_url=url,
+        agent_sha256=sha256,
+    )
+
+
+async def write_collect_metadata(at: Context, want: ServerProps) -> None:
+    """Tell os-collect-config how to reach us. A section of another transport is set to null, key by key, so that it
+    overrides what the instance was booted with."""
+    if want.user_data_format != SOFTWARE_CONFIG:
+        return
+    known = dict(at.me.metadata)
+    before = known.get("os-collect-config") or {}
+    sections = {name: dict.fromkeys(before[name]) for name in SECTIONS if isinstance(before.get(name), Mapping)}
+    section, content = await _section(at, want.software_config_transport)
+    collect = {**sections, section: content, "collectors": ["ec2", section, "local"]}
+    if collect != before:
+        await at.write_metadata({**known, "os-collect-config": collect})
+
+
+async def _section(at: Context, transport: str) -> tuple[str, dict[str, Any]]:
+    if transport == "POLL_SERVER_CFN":
+        access, secret = await at.guests.ec2_pair(at.me.id)
+        return "cfn", {
+            "metadata_url": f"{at.urls.cfn}/v1/",
+            "access_key_id": access,
+            "secret_access_key": secret,
+            "stack_name": at.stack.name,
+            "path": f"{at.me.name}.Metadata",
+        }
+    if transport == "POLL_SERVER_HEAT":
+        user, password = await at.guests.password(at.me.id)
+        return "heat", {
+            "auth_url": f"{at.urls.orchestration}/v3",
+            "user_id": user,
+            "password": password,
+            "project_id": at.stack.project_id,
+            "stack_id": f"{at.stack.name}/{at.stack.id}",
+            "resource_name": at.me.name,
+            **({"region_name": at.stack.region} if at.stack.region else {}),
+        }
+    raise ResourceFailed(
+        f"software_config_transport {transport} is not served here; use POLL_SERVER_CFN or POLL_SERVER_HEAT."
+    )
+
+
+def compact_json(value: Any) -> str:
+    """A value as text, for a service that takes texts only."""
+    return json.dumps(value, separators=(", ", ": "), ensure_ascii=False)
+
+
+def base64_text(text: str) -> str:
+    return base64.b64encode(text.encode()).decode("ascii")
