@@ -13,6 +13,7 @@ import sys
 import termios
 import tty
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from calor.server.devcloud.sandbox import launcher, linux
@@ -30,6 +31,7 @@ _SLAVE_NUMBER = 0x80045430  # TIOCGPTN
 def main() -> None:
     """``argv``: …, process id, program and its arguments."""
     target, argv = sys.argv[2], sys.argv[3:]
+    _join_limits(target)
     user = os.open(f"/proc/{target}/ns/user", os.O_RDONLY)
     spaces = [os.open(f"/proc/{target}/ns/{kind}", os.O_RDONLY) for kind in ("net", "uts", "ipc", "pid", "mnt")]
     for fd in spaces:
@@ -45,6 +47,14 @@ def main() -> None:
         _carry(master)
     _pid, status = os.waitpid(child, 0)
     sys.exit(os.waitstatus_to_exitcode(status) % 256)
+
+
+def _join_limits(target: str) -> None:
+    """Into the control groups of the sandbox's first process."""
+    for line in Path(f"/proc/{target}/cgroup").read_text().splitlines():
+        _number, controllers, group = line.split(":", 2)
+        if group.startswith("/calor/"):
+            Path("/sys/fs/cgroup", controllers, group[1:], "cgroup.procs").write_text("0")
 
 
 def _run(argv: Sequence[str], user: int, slave: int) -> NoReturn:
