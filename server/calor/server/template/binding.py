@@ -161,7 +161,11 @@ class _Binder:
                 "OS::region": facts.region,
             }
         else:
-            values = {"AWS::StackId": arn, "AWS::StackName": facts.stack_name, "AWS::Region": facts.region or _CFN_REGION}
+            values = {
+                "AWS::StackId": arn,
+                "AWS::StackName": facts.stack_name,
+                "AWS::Region": facts.region or _CFN_REGION,
+            }
         for name, value in values.items():
             if value is not None:
                 yield name, Parameter(name=name, value=value, shown=value, origin=Origin.PSEUDO)

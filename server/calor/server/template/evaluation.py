@@ -5,6 +5,7 @@ from typing import Any
 
 from calor.server.template.functions.base import Evaluation, Function
 from calor.server.template.model import Reference, Scope, Tree
+from calor.server.template.values import LEAVES
 
 
 def resolve(tree: Tree, scope: Scope) -> Any:
@@ -21,6 +22,8 @@ def references(tree: Tree) -> list[Reference]:
 
 
 def _uses(tree: Tree) -> Iterator[Reference]:
+    if type(tree) in LEAVES:
+        return
     if isinstance(tree, Function):
         yield from tree.own_references()
         yield from _uses(tree.args)

@@ -8,13 +8,14 @@ from typing import Any
 import yaml
 
 from calor.server.errors import InvalidInput, Problem
-from calor.server.template.source import Faults, Mark, MarkedList, MarkedMap, Source
+from calor.server.template.source import Faults, MarkedList, MarkedMap, Source
 from calor.server.template.values import Plain
 
 _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 _CONSTRUCT = yaml.constructor.SafeConstructor()
 _MERGE = "tag:yaml.org,2002:merge"
 _TAG = "tag:yaml.org,2002:"
+_STR = _TAG + "str"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,15 +192,15 @@ class _Builder:
         self._put(done.node, done.start, done.size, done.height)
 
     def _scalar(self, event: Any) -> None:
-        tag = event.tag or (_resolve(event.value) if event.implicit[0] else _TAG + "str")
-        if self.stack and self._wants_key():
-            here = self.stack[-1]
+        tag = event.tag or (_resolve(event.value) if event.implicit[0] else _STR)
+        here = self.stack[-1] if self.stack else None
+        if here is not None and not here.pending_key and type(here.node) is MarkedMap:
             here.key = _MERGE if tag == _MERGE and not event.anchor else event.value
             here.key_mark, here.pending_key = event.start_mark, True
             if event.anchor:
                 self.anchors[event.anchor] = _Anchored(event.value, 1, 1)
             return
-        value = self._construct(tag, event)
+        value = event.value if tag is _STR else self._construct(tag, event)
         if event.anchor:
             self.anchors[event.anchor] = _Anchored(value, 1, 1)
         self._put(value, event.start_mark, 1, 1)
@@ -248,29 +249,29 @@ class _Builder:
             return
         here = self.stack[-1]
         here.size += size
-        here.height = max(here.height, height + 1)
+        if height >= here.height:
+            here.height = height + 1
         if here.size > self.limits.nodes:
             self._refuse(f"The text expands to more than {self.limits.nodes} nodes", mark)
         if len(self.stack) + height > self.limits.depth + 1:
             self._refuse(_too_deep(self.limits).rstrip("."), mark)
-        line, column = mark.line + 1, mark.column + 1
-        if isinstance(here.node, MarkedList):
-            here.node.append(value)
-            here.node.marks.append(Mark(line, column, line, column))
+        node, key = here.node, here.key
+        if isinstance(node, MarkedList):
+            node.append(value)
+            node.marks.append((mark.line, mark.column, mark.line, mark.column))
             return
         here.pending_key = False
-        if here.key == _MERGE:
+        if key is _MERGE:
             here.merges.append((mark, value))
             return
-        key_mark = here.key_mark
-        if here.key in here.node:
-            self._duplicate(here, key_mark)
-        here.node[here.key] = value
-        here.node.marks[here.key] = Mark(key_mark.line + 1, key_mark.column + 1, line, column)
+        if key in node:
+            self._duplicate(here, here.key_mark)
+        node[key] = value
+        node.marks[key] = (here.key_mark.line, here.key_mark.column, mark.line, mark.column)
 
     def _duplicate(self, here: _Open, mark: Any) -> None:
         assert isinstance(here.node, MarkedMap)
-        first = here.node.marks[here.key].line
+        first = here.node.marks[here.key][0] + 1
         line = mark.line + 1
         message = f"The key {here.key!r} stands twice in one map, on lines {first} and {line}; the last one holds."
         path = ".".join([*(str(part.key) for part in self.stack[:-1] if part.pending_key), str(here.key)])
@@ -295,7 +296,7 @@ def _resolve(text: str) -> str:
     for tag, pattern in _RESOLVERS.get(text[:1], ()):
         if pattern.match(text):
             return str(tag)
-    return _TAG + "str"
+    return _STR
 
 
 def read_or_take(

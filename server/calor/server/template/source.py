@@ -2,20 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from calor.server.errors import InvalidInput, Problem
 
 Path = tuple[str | int, ...]
 
 
-class Mark(NamedTuple):
-    """Line and column, counted from 1, of a key (or list item) and of its value."""
-
-    line: int
-    column: int
-    value_line: int
-    value_column: int
+Mark = tuple[int, int, int, int]
+"""Line and column of a key (or list item) and line and column of its value, counted from 0. Numbers only, so that
+the garbage collector has nothing to walk in the tens of thousands that a large template has."""
 
 
 class MarkedMap(dict[Any, Any]):
@@ -60,7 +56,7 @@ class Source:
             mark = _mark(here, part)
             if mark is None:
                 break
-            found = (mark.value_line, mark.value_column) if value else (mark.line, mark.column)
+            found = (mark[2] + 1, mark[3] + 1) if value else (mark[0] + 1, mark[1] + 1)
             here = here[part]
         return found
 

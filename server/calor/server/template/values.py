@@ -68,8 +68,14 @@ class Plain:
         return hash(self.value)
 
 
+LEAVES: Final = frozenset({str, int, float, bool, type(None)})
+"""Types of values that hold nothing: looked at first, since most of a tree are such."""
+
+
 def transform(tree: Any, leaf: Callable[[Any], Any]) -> Any:
-    """A copy of the maps and lists of a tree, each other value replaced by ``leaf(value)``."""
+    """A copy of the maps and lists of a tree, each other value but plain ones replaced by ``leaf(value)``."""
+    if type(tree) in LEAVES:
+        return tree
     if isinstance(tree, Mapping):
         return {key: transform(value, leaf) for key, value in tree.items()}
     if isinstance(tree, list | tuple):
@@ -114,6 +120,8 @@ def mask(tree: Any, instead: str = "***") -> Any:
 
 def has_unknown(tree: Any) -> bool:
     """Whether any part of the tree is known after create only."""
+    if type(tree) in LEAVES:
+        return False
     if isinstance(tree, Mapping):
         return any(has_unknown(value) for value in tree.values())
     if isinstance(tree, list | tuple):
@@ -122,6 +130,8 @@ def has_unknown(tree: Any) -> bool:
 
 
 def has_secret(tree: Any) -> bool:
+    if type(tree) in LEAVES:
+        return False
     if isinstance(tree, Mapping):
         return any(has_secret(value) for value in tree.values())
     if isinstance(tree, list | tuple):

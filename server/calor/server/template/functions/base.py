@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from calor.server.errors import InvalidInput
 from calor.server.template.model import Names, Reference, Scope
 from calor.server.template.source import Path, Source
-from calor.server.template.values import ABSENT, UNKNOWN, Secret, has_secret, has_unknown, plain, reveal
+from calor.server.template.values import ABSENT, LEAVES, UNKNOWN, Secret, has_secret, has_unknown, plain, reveal
 
 Parse = Callable[[Any, Path], Any]
 """Turns a written tree at a path into one with functions; raises `InvalidInput`."""
@@ -101,6 +101,8 @@ class Function:
 
 def has_call(tree: Any) -> bool:
     """Whether a function is left in the tree."""
+    if type(tree) in LEAVES:
+        return False
     if isinstance(tree, Mapping):
         return any(has_call(value) for value in tree.values())
     if isinstance(tree, list | tuple):
@@ -131,6 +133,8 @@ class Evaluation:
 
     def value(self, tree: Any) -> Any:
         """The tree with its functions evaluated; what an ``if`` left out is dropped from lists and maps."""
+        if type(tree) in LEAVES:
+            return tree
         if isinstance(tree, Function):
             return tree.call(self)
         if isinstance(tree, Mapping):
