@@ -108,6 +108,8 @@ def _keys(body: Any) -> list[str]:
 
 def translated(exc: Exception, service: str) -> CloudError:
     """Any exception of the SDK, keystoneauth or requests as ours."""
+    if isinstance(exc, keystone.HttpError):
+        return login_fault(exc)
     response = getattr(exc, "response", None)
     if isinstance(response, requests.Response):
         return fault_of(answer_of(response), service)
@@ -117,9 +119,16 @@ def translated(exc: Exception, service: str) -> CloudError:
         return NotSent(str(exc)) if _never_connected(exc) else ConnectionLost(str(exc))
     if isinstance(exc, sdk.DuplicateResource):
         return CloudAmbiguous(str(exc))
-    if isinstance(exc, keystone.HttpError):
-        return fault_of(Answer(exc.http_status, {"error": {"message": exc.message}}), service)
     return CloudError(f"{type(exc).__name__}: {exc}")
+
+
+def login_fault(exc: keystone.HttpError) -> CloudError:
+    """keystoneauth raises these only while it logs in: the call itself was not sent. A 404 is no missing object then,
+    but a trust or user that is gone."""
+    detail = f"Cannot log in to the cloud: {exc.message} (HTTP {exc.http_status} from the identity service)"
+    if exc.http_status >= 500 or exc.http_status == 429:
+        return NotSent(detail, code=exc.http_status)
+    return CloudRefused(detail, code=401)
 
 
 def _never_connected(exc: BaseException) -> bool:
