@@ -1,11 +1,13 @@
 """Metadata comes from the CloudFormation API by a signed request, and from disk when that cannot be asked."""
 
 import json
+from datetime import UTC, datetime
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from calor.cfntools import ec2, get_metadata, metadata
+from calor.server.identity import ec2 as server_side
 
 XML = """<DescribeStackResourceResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/">
 <DescribeStackResourceResult><StackResourceDetail><Metadata>{}</Metadata></StackResourceDetail>
@@ -41,12 +43,12 @@ def test_unknown_key_prints_nothing_and_empty_name_fails(guest, listener, capsys
 
 
 def test_signature_version_2_agrees_with_the_servers_own_check():
-    from calor.server.identity import ec2 as server_side
-
-    query = ec2.signed_query("GET", "http://Host:8000/v1/", {"Action": "X y", "AWSAccessKeyId": "é"}, "secret")
-    given = dict(parse_qsl(query))
-    assert given["Signature"]
-    assert server_side is not None
+    params = {"Action": "X y/é", "AWSAccessKeyId": "AK", "SignatureVersion": "2", "SignatureMethod": "HmacSHA256"}
+    query = dict(parse_qsl(ec2.signed_query("GET", "http://Host:8000/v1/", params, "secret")))
+    request = server_side.Ec2Request(method="GET", host="host:8000", path="/v1/", params=query, headers={}, form={})
+    server_side.check(request, server_side.read(request), "secret", now=datetime.now(UTC))
+    with pytest.raises(server_side.Ec2Refused):
+        server_side.check(request, server_side.read(request), "other", now=datetime.now(UTC))
 
 
 def test_lookup_by_dotted_key():
