@@ -33,7 +33,8 @@ def render(
     """User-data in the given format, ready for base64. Raises `UserDataTooLarge`.
 
     ``metadata`` is the resource metadata that travels as ``cfn-init-data``. ``cfn`` is needed for HEAT_CFNTOOLS,
-    ``agent`` is used by SOFTWARE_CONFIG only (None: no agent of ours is started).
+    ``agent`` is used by SOFTWARE_CONFIG only (None: no agent of ours is started). ``limit`` is in bytes, before
+    base64; Nova's own limit holds in any case.
     """
     if user_data_format is UserDataFormat.RAW:
         return raw(user_data, limit=limit)
