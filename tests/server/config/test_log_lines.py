@@ -50,6 +50,10 @@ def test_secrets_are_masked(formatter: logging.Formatter, extra: dict[str, str])
     assert "***" in line
 
 
+def test_an_address_with_a_port_is_no_secret() -> None:
+    assert "http://127.0.0.1:8004" in logs.TextLines().format(record("listening", url="http://127.0.0.1:8004"))
+
+
 @pytest.fixture
 def root_logger() -> Iterator[logging.Logger]:
     root = logging.getLogger()

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from calor.server.engine.orchestrator import Engine
-
 from calor.server import store
 from calor.server.api import serve
 from calor.server.api.app import cfn_app, orchestration_app
@@ -24,6 +22,7 @@ from calor.server.cli.lazy_door import LazyDoor
 from calor.server.cloud.settings import CloudSettings
 from calor.server.config import ConfigurationFault, GuestUrls, Settings
 from calor.server.engine import agent_file
+from calor.server.engine.orchestrator import Orchestrator
 from calor.server.engine.settings import Settings as EngineSettings
 from calor.server.identity import KeyFileFault, keys
 from calor.server.resources.registry import Types
@@ -96,13 +95,13 @@ async def _start(settings: Settings, stack: AsyncExitStack, *, upgrade: bool) ->
 
 async def _engine(
     settings: Settings, urls: GuestUrls, door: LazyDoor, stack: AsyncExitStack, *, upgrade: bool
-) -> Engine:
+) -> Orchestrator:
     key_material = keys.load_or_create(settings.key_file)
     if upgrade:
         await store.upgrade(settings.database_url)
     database = await store.open_database(settings.database_url)
     stack.push_async_callback(database.close)
-    return Engine(
+    return Orchestrator(
         database=database,
         door=door,
         registry=Types(),

@@ -18,12 +18,13 @@ def db() -> None:
 def upgrade(config_files: tuple[Path, ...], dev_dir: Path | None) -> None:
     """Bring the database to the schema of this server; a new database is made."""
     from calor.server import store
+    from calor.server.store import schema
 
     settings = load_settings(config_files, dev_dir)
     if not settings.database.connection:
         Path(settings.general.state_dir).mkdir(parents=True, exist_ok=True)
     asyncio.run(store.upgrade(settings.database_url))
-    click.echo(f"The database has schema {_head()}.")
+    click.echo(f"The database has schema {schema.needed()}.")
 
 
 @db.command()
@@ -31,13 +32,14 @@ def upgrade(config_files: tuple[Path, ...], dev_dir: Path | None) -> None:
 def version(config_files: tuple[Path, ...], dev_dir: Path | None) -> None:
     """Say whether the database has the schema of this server; exit code 1 if not."""
     from calor.server import store
+    from calor.server.store import schema
 
     settings = load_settings(config_files, dev_dir)
     try:
         asyncio.run(_open_and_close(settings.database_url))
     except store.SchemaUnknown as exc:
         raise click.ClickException(str(exc)) from exc
-    click.echo(f"The database has schema {_head()}, which is this server's.")
+    click.echo(f"The database has schema {schema.needed()}, which is this server's.")
 
 
 async def _open_and_close(url: str) -> None:
@@ -45,11 +47,3 @@ async def _open_and_close(url: str) -> None:
 
     database = await store.open_database(url)
     await database.close()
-
-
-def _head() -> str:
-    from alembic.script import ScriptDirectory
-
-    from calor.server.store.database import MIGRATIONS
-
-    return ScriptDirectory(str(MIGRATIONS)).get_current_head() or "none"

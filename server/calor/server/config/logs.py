@@ -17,7 +17,7 @@ MASK = "***"
 _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _SECRET_NAMES = re.compile(r"(password|secret|token|signature|credential|authorization|private_key)", re.IGNORECASE)
 _SECRET_TEXTS = re.compile(
-    r"(?P<keep>(?:X-Amz-)?Signature=|X-Auth-Token:?\s*|://[^/\s:@]+:|\"?(?:admin)?password\"?\s*[:=]\s*\"?)"
+    r"(?P<keep>(?:X-Amz-)?Signature=|X-Auth-Token:?\s*|://[^/\s:@]*:(?=[^/\s@]*@)|\"?(?:admin)?password\"?\s*[:=]\s*\"?)"
     r"(?P<hide>[^&\s\",@]+)|(?P<token>\bgAAAA[\w=-]{20,}|\bcalor1\.[\w.=-]+)",
     re.IGNORECASE,
 )

@@ -3,22 +3,18 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from calor.server.store import schema
+
 T = TypeVar("T")
 
-MIGRATIONS = Path(__file__).with_name("migrations")
 ASYNC_DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
     "postgresql": "postgresql+asyncpg",
@@ -96,11 +92,11 @@ async def open_database(url: str) -> Database:
     engine = _engine(url)
     try:
         async with engine.connect() as connection:
-            found = await connection.run_sync(lambda sync: MigrationContext.configure(sync).get_current_revision())
+            found = await connection.run_sync(schema.found)
     except BaseException:
         await engine.dispose()
         raise
-    wanted = ScriptDirectory(str(MIGRATIONS)).get_current_head()
+    wanted = schema.needed()
     if found != wanted:
         await engine.dispose()
         state = "has no schema yet" if found is None else f"has the schema {found}"
@@ -122,7 +118,10 @@ async def upgrade(url: str) -> None:
 
 
 def _upgrade(connection: sa.Connection) -> None:
+    from alembic import command  # imported here: it would take a third of a server's start
+    from alembic.config import Config
+
     config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
+    config.set_main_option("script_location", str(schema.MIGRATIONS))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

@@ -1,0 +1,201 @@
+"""``calor dev``: the server with an embedded OpenStack cloud, and looking into it."""
+
+import asyncio
+import os
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from calor.server.cli import dev_files
+
+if TYPE_CHECKING:
+    from calor.server.devcloud.state import DevState
+
+STOP_SECONDS = 30.0
+
+
+def state_dir_option(command: click.decorators.FC) -> click.decorators.FC:
+    return click.option(
+        "--state-dir",
+        "directory",
+        type=click.Path(file_okay=False, path_type=Path),
+        default=dev_files.default_directory,
+        show_default="~/.local/state/calor/dev",
+        help="Where state, passwords and chosen ports lie.",
+    )(command)
+
+
+@click.group(invoke_without_command=True)
+@state_dir_option
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port of the cloud's APIs; 0: any free one. [default: 5000]"
+)
+@click.option("--orchestration-port", type=click.IntRange(0, 65535), help="[default: 8004, or free with --port 0]")
+@click.option("--cfn-port", type=click.IntRange(0, 65535), help="[default: 8000, or free with --port 0]")
+@click.option(
+    "--driver", type=click.Choice(["sandbox", "record"]), help="What runs servers. [default: sandbox as root]"
+)
+@click.option("--processes", type=click.IntRange(1, 2), default=1, show_default=True, help="2: the server in its own.")
+@click.option("--cloud-only", is_flag=True, help="Start the cloud alone, beside a server that runs on.")
+@click.option("--remove-servers", is_flag=True, help="At the end, remove what runs instead of leaving it running.")
+@click.option("--ready-file", type=click.Path(dir_okay=False, path_type=Path), help="Write a JSON object when ready.")
+@click.pass_context
+def dev(
+    ctx: click.Context,
+    directory: Path,
+    port: int | None,
+    orchestration_port: int | None,
+    cfn_port: int | None,
+    driver: str | None,
+    processes: int,
+    cloud_only: bool,
+    remove_servers: bool,
+    ready_file: Path | None,
+) -> None:
+    """Run the server with an embedded OpenStack cloud, until SIGTERM or Ctrl-C."""
+    if ctx.invoked_subcommand is not None:
+        ctx.obj = directory
+        return
+    from calor.server.cli.dev_processes import Options, run
+    from calor.server.devcloud.state import StateError
+
+    options = Options(
+        directory=directory,
+        port=port,
+        orchestration_port=orchestration_port,
+        cfn_port=cfn_port,
+        driver=driver,
+        processes=0 if cloud_only else processes,
+        ready_file=ready_file,
+        remove_servers=remove_servers,
+    )
+    try:
+        asyncio.run(run(options))
+    except StateError as exc:
+        raise click.ClickException(str(exc)) from exc
+
+
+def known_state(directory: Path) -> "DevState":
+    from calor.server.devcloud import state
+
+    try:
+        known = state.load(directory)
+    except state.StateError as exc:
+        raise click.ClickException(str(exc)) from exc
+    if known is None:
+        raise click.ClickException(
+            f"There is no dev cloud in {directory}. Start one: calor dev --state-dir {directory}"
+        )
+    return known
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid > 0
+
+
+@dev.command()
+@state_dir_option
+def env(directory: Path) -> None:
+    """Print settings for the shell: eval "$(calor dev env)"."""
+    known_state(directory)
+    click.echo(f"export OS_CLIENT_CONFIG_FILE={shlex.quote(str((directory / 'clouds.yaml').resolve()))}")
+    click.echo("export OS_CLOUD=calor")
+
+
+@dev.command()
+@state_dir_option
+def status(directory: Path) -> None:
+    """Say what runs."""
+    known = known_state(directory)
+    for name, url in (("cloud", known.identity), ("server", known.orchestration)):
+        pid = known.pids.get(name, 0)
+        alive = "running" if is_alive(pid) else "not running"
+        click.echo(f"{name:8}{alive:13}pid {pid:<8}{url}")
+    click.echo(f"driver  {known.driver}")
+
+
+@dev.command()
+@state_dir_option
+def stop(directory: Path) -> None:
+    """End the dev cloud and its server; state and sandboxes stay."""
+    known = known_state(directory)
+    pids = [pid for pid in dict.fromkeys(known.pids.values()) if pid and is_alive(pid)]
+    for pid in pids:
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    while any(is_alive(pid) for pid in pids):
+        if time.monotonic() > deadline:
+            raise click.ClickException(f"Processes {pids} have not ended after {STOP_SECONDS:.0f} s.")
+        time.sleep(0.05)
+    click.echo("The dev cloud has ended." if pids else "The dev cloud was not running.")
+
+
+@dev.command(context_settings={"ignore_unknown_options": True})
+@state_dir_option
+@click.argument("server")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def shell(directory: Path, server: str, command: tuple[str, ...]) -> None:
+    """Enter a server (name or id) as root, or run a command there."""
+    from calor.server.devcloud.driver import DriverError
+    from calor.server.devcloud.sandbox import enter
+
+    known = known_state(directory)
+    ident = _server_id(known, server)
+    try:
+        inside = enter.find(directory, ident)
+    except DriverError as exc:
+        raise click.ClickException(str(exc)) from exc
+    argv = enter.command(inside, command) if command else enter.command(inside)
+    raise SystemExit(subprocess.call(argv))
+
+
+def _server_id(known: "DevState", name: str) -> str:
+    from calor.server.cli.dev_lookup import LookupFault, server_id
+
+    try:
+        return server_id(known, name)
+    except LookupFault as exc:
+        raise click.ClickException(str(exc)) from exc
+
+
+@dev.command()
+@state_dir_option
+@click.argument("forwards", nargs=-1, required=True, metavar="PORT:ADDRESS:PORT...")
+def forward(directory: Path, forwards: tuple[str, ...]) -> None:
+    """Open ports of servers on loopback, until Ctrl-C."""
+    from calor.server.devcloud.driver import DriverError
+
+    known_state(directory)
+    try:
+        asyncio.run(_forward(directory, forwards))
+    except DriverError as exc:
+        raise click.ClickException(str(exc)) from exc
+    except OSError as exc:
+        raise click.ClickException(f"The port cannot be opened: {exc.strerror}") from exc
+
+
+async def _forward(directory: Path, texts: tuple[str, ...]) -> None:
+    from contextlib import AsyncExitStack
+
+    from calor.server.devcloud.sandbox import forward as forwarding
+
+    end = asyncio.Event()
+    for one in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(one, end.set)
+    async with AsyncExitStack() as stack:
+        for text in texts:
+            wanted = forwarding.parse(text)
+            port = await stack.enter_async_context(forwarding.serve(directory, wanted))
+            click.echo(f"http://127.0.0.1:{port}/ leads to {wanted.address}:{wanted.target}")
+        await end.wait()

@@ -1,0 +1,29 @@
+"""Which schema a database has, and which one this server needs, without Alembic: it takes long to import."""
+
+import re
+from pathlib import Path
+
+import sqlalchemy as sa
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+
+_NAMES = re.compile(r'^(revision|down_revision)\b[^=\n]*= *"([^"]+)"', re.MULTILINE)
+
+
+def needed() -> str:
+    """The last migration: the one that no other builds on."""
+    revisions: set[str] = set()
+    built_on: set[str] = set()
+    for file in sorted((MIGRATIONS / "versions").glob("v*.py")):
+        for kind, name in _NAMES.findall(file.read_text(encoding="utf-8")):
+            (revisions if kind == "revision" else built_on).add(name)
+    (last,) = revisions - built_on
+    return last
+
+
+def found(connection: sa.Connection) -> str | None:
+    """What Alembic noted in the database; None where it has been at no work yet."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    name: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+    return name
