@@ -57,7 +57,8 @@ class Demo:
         """`calor dev` on free ports; its ready file says where everything is."""
         ready = self.state.with_suffix(".ready")
         ports = ["--port", "0", "--orchestration-port", "0", "--cfn-port", "0"]
-        command = [str(BIN / "calor"), "dev", "--state-dir", str(self.state), *ports, "--ready-file", str(ready)]
+        command = [str(BIN / "calor"), "dev", "--state-dir", str(self.state), "--remove-servers", *ports]
+        command += ["--ready-file", str(ready)]
         with self.log.open("wb") as log:
             self.cloud = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         shown = 0

@@ -5,15 +5,12 @@ boot.py start      become the agent: the baked one, else the one fetched from th
 """
 
 import hashlib
-import http.client
 import json
 import os
 import shutil
-import ssl
 import subprocess
 import sys
 import time
-import urllib.request
 
 IDENTITY = "/etc/calor/agent.json"
 STATE = "/var/lib/calor"
@@ -132,7 +129,7 @@ def fetched(identity):
     while True:
         try:
             content = download(url, identity.get("ca_certificate"), digest)
-        except (OSError, ValueError, http.client.HTTPException) as error:
+        except (OSError, ValueError) as error:
             if attempt % 8 == 0:
                 say("the agent cannot be fetched from %s: %s; trying again" % (url, error))
             time.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
@@ -144,10 +141,21 @@ def fetched(identity):
 
 def download(url, ca_certificate, digest):
     # type: (str, object, str) -> bytes
-    """Raises ValueError where the file is another than the identity names."""
-    context = ssl.create_default_context(cadata=str(ca_certificate)) if ca_certificate else None
-    with urllib.request.urlopen(url, timeout=10, context=context) as answer:
-        content = bytes(answer.read())
+    """Raises OSError, and ValueError where the file is another than the identity names."""
+    import http.client  # a baked agent fetches nothing, and starts the sooner without these
+    import ssl
+    import urllib.request
+
+    authority = str(ca_certificate or "")
+    if "-----BEGIN" in authority:
+        context = ssl.create_default_context(cadata=authority)
+    else:
+        context = ssl.create_default_context(cafile=authority or None)
+    try:
+        with urllib.request.urlopen(url, timeout=10, context=context) as answer:
+            content = bytes(answer.read())
+    except http.client.HTTPException as error:
+        raise OSError("the answer broke off: %r" % error) from error
     if hashlib.sha256(content).hexdigest() != digest:
         raise ValueError("the file has another SHA-256 than %s" % digest)
     return content
