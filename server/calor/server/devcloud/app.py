@@ -13,7 +13,7 @@ from calor.server.devcloud import fault_routes
 from calor.server.devcloud.calls import Answer, ApiError, Call, Route, Service, Token
 from calor.server.devcloud.cinder import CINDER
 from calor.server.devcloud.cloud import Cloud
-from calor.server.devcloud.faults import Rule, Trouble
+from calor.server.devcloud.faults import Rule, Trouble, striking
 from calor.server.devcloud.glance import GLANCE
 from calor.server.devcloud.keystone import KEYSTONE
 from calor.server.devcloud.keystone.tokens import UNAUTHORIZED
@@ -44,13 +44,21 @@ def build(cloud: Cloud) -> web.Application:
     app = web.Application(client_max_size=MAX_BODY, middlewares=[request_id, troubles])
     app[CLOUD] = cloud
     app.add_routes(fault_routes.routes(cloud))
-    app.router.add_get("/", lambda request: web.json_response({"services": {s.type: s.prefix for s in SERVICES}}))
+    app.router.add_get("/", index)
     for service in SERVICES:
         for route in service.routes:
-            app.router.add_route(route.method, service.prefix + route.path, _serve(cloud, service, route))
+            serve = _serve(cloud, service, route)
+            app.router.add_route(route.method, service.prefix + route.path, serve)
+            if route.method == "GET" and not route.stream:
+                app.router.add_route("HEAD", service.prefix + route.path, serve)
         for prefix in (service.prefix, service.prefix + "/{rest:.*}"):
             app.router.add_route("*", prefix, _unknown(service))
     return app
+
+
+async def index(request: web.Request) -> web.Response:
+    """Where the services lie."""
+    return web.json_response({"services": {service.type: service.prefix for service in SERVICES}})
 
 
 @web.middleware
@@ -77,12 +85,12 @@ async def troubles(
     rule = request.app[CLOUD].faults.strike(request.method, request.path)
     if rule is None:
         return await handler(request)
-    request["trouble"] = rule
     if rule.trouble in (Trouble.ERROR, Trouble.QUOTA, Trouble.BUSY):
         return _refusal(request, rule)
     if rule.trouble is Trouble.DELAY:
         await asyncio.sleep(rule.seconds)
-    response = await handler(request)
+    with striking(rule):
+        response = await handler(request)
     if rule.trouble is Trouble.LOST and request.transport is not None:
         request.transport.abort()
     return response

@@ -22,6 +22,7 @@ class Documents:
     """All documents of one cloud. One process at a time: the file is locked while open."""
 
     def __init__(self, path: Path) -> None:
+        path.touch(mode=0o600)
         self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._base.execute("PRAGMA locking_mode=EXCLUSIVE")
         self._base.execute("PRAGMA journal_mode=WAL")

@@ -2,7 +2,9 @@
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +60,27 @@ class Rule:
         except re.error as exc:
             raise ValueError(f"not a regular expression: {exc}") from exc
         return rule
+
+
+_STRIKING: ContextVar[Rule | None] = ContextVar("striking", default=None)
+
+
+@contextmanager
+def striking(rule: Rule) -> Iterator[None]:
+    """The rule hits the call that is handled inside the block."""
+    token = _STRIKING.set(rule)
+    try:
+        yield
+    finally:
+        _STRIKING.reset(token)
+
+
+def fate() -> tuple[str | None, str]:
+    """What is to become of the thing that the present call creates: (``never_ready`` or ``broken``, message), or None."""
+    rule = _STRIKING.get()
+    if rule is None or rule.trouble not in (Trouble.NEVER_READY, Trouble.BROKEN):
+        return None, ""
+    return rule.trouble.value, rule.message
 
 
 class Faults:

@@ -4,7 +4,7 @@ from typing import Any
 
 from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, new_id, now_micro, page, post, put
 from calor.server.devcloud.documents import Doc
-from calor.server.devcloud.faults import Trouble
+from calor.server.devcloud.faults import fate
 from calor.server.devcloud.tasks import enqueue, withdraw
 
 DEFAULT_TYPE = "__DEFAULT__"
@@ -31,7 +31,7 @@ def links(call: Call, volume: Doc) -> list[Doc]:
 
 
 def detail(call: Call, volume: Doc) -> Doc:
-    hidden = ("project_id", "volume_image_metadata", "trouble", "trouble_message")
+    hidden = ("project_id", "volume_image_metadata", "trouble")
     shown = {key: value for key, value in volume.items() if key not in hidden}
     held = call.docs.where("attachment", volume_id=volume["id"], status="attached")
     held += call.docs.where("attachment", volume_id=volume["id"], status="detaching")
@@ -68,7 +68,6 @@ def make(call: Call, part: Doc) -> Doc:
     zone = part.get("availability_zone") or "nova"
     if zone != "nova":
         raise ApiError(400, f"Invalid input received: Availability zone '{zone}' is invalid.")
-    trouble = call.request.get("trouble")
     image = source if part.get("imageRef") else None
     inherited = (source or {}).get("volume_image_metadata")
     volume = call.docs.put(
@@ -97,9 +96,7 @@ def make(call: Call, part: Doc) -> Doc:
             "shared_targets": False,
             "service_uuid": None,
             "volume_image_metadata": _image_metadata(image) if image else inherited,
-            "trouble": trouble.trouble.value
-            if trouble and trouble.trouble in (Trouble.NEVER_READY, Trouble.BROKEN)
-            else None,
+            "trouble": fate()[0],
         },
     )
     enqueue(call.docs, f"volume:{volume['id']}", "create_volume")

@@ -39,7 +39,20 @@ BASE = frozenset(
     }
 )
 READ_ONLY = frozenset(
-    ["checksum", "created_at", "updated_at", "direct_url", "file", "self", "schema", "size", "status", "virtual_size", "os_hash_algo", "os_hash_value"]
+    [
+        "checksum",
+        "created_at",
+        "updated_at",
+        "direct_url",
+        "file",
+        "self",
+        "schema",
+        "size",
+        "status",
+        "virtual_size",
+        "os_hash_algo",
+        "os_hash_value",
+    ]
 )
 
 

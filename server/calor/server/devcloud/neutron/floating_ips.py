@@ -72,6 +72,7 @@ def create(call: Call) -> Answer:
             "device_owner": OWNER,
             "port_security_enabled": False,
         },
+        of_service=True,
     )
     call.docs.change("port", port["id"], project_id="", tenant_id="", status="N/A")
     if not port["fixed_ips"]:

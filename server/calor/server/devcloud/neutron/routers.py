@@ -64,7 +64,7 @@ def _gateway(call: Call, router: Doc, info: Any) -> Doc | None:
         "device_owner": GATEWAY,
         "port_security_enabled": False,
     }
-    port = make(call, asked)
+    port = make(call, asked, of_service=True)
     call.docs.change("port", port["id"], project_id="", tenant_id="", status="ACTIVE")
     snat = info.get("enable_snat", True)
     return {"network_id": network["id"], "external_fixed_ips": port["fixed_ips"], "enable_snat": bool(snat)}
@@ -186,7 +186,7 @@ def _leg_of_subnet(call: Call, router: Doc, subnet_id: str) -> Doc:
         "device_owner": INTERFACE,
         "port_security_enabled": False,
     }
-    port = make(call, asked)
+    port = make(call, asked, of_service=True)
     return call.docs.change("port", port["id"], status="ACTIVE")
 
 

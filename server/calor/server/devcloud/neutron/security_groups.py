@@ -32,7 +32,32 @@ RULE = Kind(
 )
 SAME = ("direction", "ethertype", "protocol", "port_range_min", "port_range_max", "remote_ip_prefix", "remote_group_id")
 PROTOCOLS = frozenset(
-    ["ah", "dccp", "egp", "esp", "gre", "icmp", "icmpv6", "igmp", "ipip", "ipv6-encap", "ipv6-frag", "ipv6-icmp", "ipv6-nonxt", "ipv6-opts", "ipv6-route", "ospf", "pgm", "rsvp", "sctp", "tcp", "udp", "udplite", "vrrp", "any"]
+    [
+        "ah",
+        "dccp",
+        "egp",
+        "esp",
+        "gre",
+        "icmp",
+        "icmpv6",
+        "igmp",
+        "ipip",
+        "ipv6-encap",
+        "ipv6-frag",
+        "ipv6-icmp",
+        "ipv6-nonxt",
+        "ipv6-opts",
+        "ipv6-route",
+        "ospf",
+        "pgm",
+        "rsvp",
+        "sctp",
+        "tcp",
+        "udp",
+        "udplite",
+        "vrrp",
+        "any",
+    ]
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from calor.server.devcloud.calls import ApiError, Call, new_id, new_password, now
 from calor.server.devcloud.cinder.volumes import make as make_volume
 from calor.server.devcloud.documents import Doc
-from calor.server.devcloud.faults import Trouble
+from calor.server.devcloud.faults import fate
 from calor.server.devcloud.neutron import ports
 from calor.server.devcloud.neutron.security_groups import default_group
 from calor.server.devcloud.nova import keypairs
@@ -108,7 +108,7 @@ def _document(call: Call, part: Doc, *, name: str, flavor: Doc, key: Doc | None)
     zone = str(part.get("availability_zone") or "nova")
     if zone.partition(":")[0] not in ZONES:
         raise bad("The requested availability zone is not available")
-    trouble = call.request.get("trouble")
+    trouble, message = fate()
     return {
         "id": new_id(),
         "name": name,
@@ -141,10 +141,8 @@ def _document(call: Call, part: Doc, *, name: str, flavor: Doc, key: Doc | None)
         "updated": now(),
         "port_ids": [],
         "own_ports": [],
-        "trouble": trouble.trouble.value
-        if trouble and trouble.trouble in (Trouble.NEVER_READY, Trouble.BROKEN)
-        else None,
-        "trouble_message": trouble.message if trouble else None,
+        "trouble": trouble,
+        "trouble_message": message,
     }
 
 
