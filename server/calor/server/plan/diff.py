@@ -95,11 +95,15 @@ class TypeRules(Protocol):
 
     def must_replace(
         self, type_name: str, was: Mapping[str, Any], want: Mapping[str, Any], changed: frozenset[str]
-    ) -> str | None: ...
+    ) -> str | None:
+        """`ResourceType.must_replace`; ``changed`` has only properties whose new value is known."""
+        ...
 
     def keeps(
         self, type_name: str, was: Mapping[str, Any], want: Mapping[str, Any], changed: frozenset[str]
-    ) -> frozenset[str]: ...
+    ) -> frozenset[str]:
+        """`ResourceType.keeps`; values in ``want`` may be UNKNOWN."""
+        ...
 
 
 def diff(wanted: Sequence[Wanted], existing: Sequence[Existing], rules: TypeRules) -> list[Step]:
@@ -162,7 +166,8 @@ def _compared(step: Step, want: Wanted, row: Existing, rules: TypeRules) -> Step
     schema = rules.schema(want.type)
     kept = rules.keeps(want.type, was, want.properties, changed) if changed else frozenset()
     reasons = [_property_reason(name, changes[name], schema.get(name), name in kept) for name in sorted(changes)]
-    demanded = rules.must_replace(want.type, was, want.properties, changed) if changed else None
+    known = frozenset(name for name, unknown in changes.items() if not unknown)
+    demanded = rules.must_replace(want.type, was, want.properties, known) if known else None
     if demanded:
         reasons.append(Reason(demanded, forces_replacement=True))
     reasons += [Reason(text) for text in _other_changes(want, row)]
@@ -177,7 +182,7 @@ def _compared(step: Step, want: Wanted, row: Existing, rules: TypeRules) -> Step
         action=action,
         reasons=tuple(reasons),
         changed=changed,
-        unknown=frozenset(name for name, unknown in changes.items() if unknown),
+        unknown=changed - known,
         retain=action is Action.REPLACE and _retains(row),
         refused=f"the property {immutable[0]!r} cannot be changed" if immutable else "",
     )

@@ -40,7 +40,10 @@ class Reading:
 
 def read(text: str, *, file: str, limits: Limits, strict: bool = False) -> Reading:
     """Read one document of YAML or JSON. Raises `InvalidInput`; ``strict`` makes warnings errors."""
-    size = len(text.encode("utf-8", "surrogatepass"))
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidInput([Problem(message=_not_text(error.start), file=file)]) from None
     if size > limits.size:
         message = f"The text has {size} bytes; the limit is {limits.size} (max_template_size)."
         raise InvalidInput([Problem(message=message, file=file)])
@@ -78,8 +81,12 @@ def _too_deep(limits: Limits) -> str:
     return f"The text is nested more than {limits.depth} levels deep."
 
 
+def _not_text(position: int) -> str:
+    return f"The character at position {position} is half of a pair (a surrogate); it cannot be written as UTF-8."
+
+
 def check_shape(root: Any, *, file: str, limits: Limits) -> None:
-    """Depth and number of nodes of a parsed value. Raises `InvalidInput`."""
+    """Depth and number of nodes of a parsed value, and that its texts are texts. Raises `InvalidInput`."""
     level, depth, count = [root], 0, 0
     while level:
         count += len(level)
@@ -89,12 +96,20 @@ def check_shape(root: Any, *, file: str, limits: Limits) -> None:
         if count > limits.nodes:
             message = f"The input has more than {limits.nodes} nodes."
             raise InvalidInput([Problem(message=message, file=file)])
-        level = [child for node in level for child in _children(node)]
+        try:
+            level = [child for node in level for child in _children(node)]
+        except UnicodeEncodeError as error:
+            raise InvalidInput([Problem(message=_not_text(error.start), file=file)]) from None
 
 
 def _children(node: Any) -> list[Any]:
+    """The parts of a node. Raises `UnicodeEncodeError` for text that is none."""
+    if isinstance(node, str):
+        if not node.isascii():
+            node.encode()
+        return []
     if isinstance(node, dict):
-        return list(node.values())
+        return [*node.values(), *(key for key in node if isinstance(key, str) and not key.isascii())]
     return node if isinstance(node, list) else []
 
 

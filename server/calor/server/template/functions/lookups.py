@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from calor.server.template.functions.base import Evaluation, Function, Refused, is_call
+from calor.server.template.functions.base import Evaluation, Function, Refused, Site, is_call
 from calor.server.template.model import Reference
 from calor.server.template.nearest import did_you_mean
+from calor.server.template.source import Path
 from calor.server.template.values import UNKNOWN, Plain, Secret, has_unknown, plain, reveal, shape
 
 
@@ -39,10 +40,28 @@ def _step(value: Any, key: Any, *, by_text: bool) -> Any:
     raise LookupError(key)
 
 
+def as_names(args: Any) -> Any:
+    """The arguments of a look-up: an unquoted ``on`` or ``1.10`` is wanted as the name that was written."""
+    if isinstance(args, Plain):
+        return args.text
+    if isinstance(args, list):
+        return [_as_key(part) for part in args]
+    return args
+
+
+def _as_key(part: Any) -> Any:
+    if isinstance(part, Plain):
+        return part.value if type(part.value) is int else part.text
+    return part
+
+
 class GetParam(Function):
     """``{get_param: NAME}`` or ``{get_param: [NAME, key or index, …]}``."""
 
     __slots__ = ()
+
+    def __init__(self, name: str, args: Any, site: Site, path: Path) -> None:
+        super().__init__(name, as_names(args), site, path)
 
     def check(self) -> Iterator[str]:
         name = self.args[0] if isinstance(self.args, list) and self.args else self.args
@@ -81,6 +100,9 @@ class GetResource(Function):
 
     __slots__ = ()
     is_deferred = True
+
+    def __init__(self, name: str, args: Any, site: Site, path: Path) -> None:
+        super().__init__(name, as_names(args), site, path)
 
     def check(self) -> Iterator[str]:
         if isinstance(self.args, str):
@@ -124,6 +146,9 @@ class GetAttr(Function):
     __slots__ = ()
     is_deferred = True
     fewest = 2
+
+    def __init__(self, name: str, args: Any, site: Site, path: Path) -> None:
+        super().__init__(name, as_names(args), site, path)
 
     def check(self) -> Iterator[str]:
         if is_call(self.args):
