@@ -186,7 +186,8 @@ class MemoryContext:
     async def make(self, **properties: Any) -> str | None:
         """Create and wait, as the engine does. Property names with a colon are given as a map under ``more``."""
         want = self.typed(properties)
-        self._row = dataclasses.replace(self._row, physical_id=await self.kind.create(self, want))
+        physical_id = await self.kind.create(self, want)
+        self._row = dataclasses.replace(self._row, physical_id=physical_id)
         await self.kind.settle(self, want)
         self.was = want
         return self._row.physical_id

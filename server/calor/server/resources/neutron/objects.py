@@ -35,7 +35,7 @@ class NetworkObject(ResourceType[P]):
         body = present(await self.body(at, want))
         if "description" not in body and self.has_description:
             body["description"] = token(at)
-        elif body.get("name") != at.me.physical_name:
+        elif self.has_description and body.get("name") != at.me.physical_name:
             await self._remember_others(at, body)
         record = await at.cloud.create(self.collection, **self.request(body))
         if record.get("status") not in (None, *self.ready):

@@ -11,6 +11,9 @@ from calor.server.resources.neutron.objects import token
 from calor.server.resources.neutron.port_props import PortExtra, extra_body
 from calor.server.resources.nova.server_props import ServerNetwork, ServerProps
 
+PAUSES = (0.2, 0.3, 0.5, 0.8, 1.2, *([2.0] * 30))
+"""Seconds between looks at the ports of a server whose interfaces change."""
+
 
 def is_ours(entry: ServerNetwork) -> bool:
     """Nova makes a port on a network, with a fixed address at most; for anything finer we make it."""
@@ -104,38 +107,56 @@ def serves(port: Any, entry: ServerNetwork) -> bool:
 
 async def rewire(at: Context, want: ServerProps, was: ServerProps) -> None:
     """Detach what is no longer wanted, attach what is new. Entries that stay the same are left alone."""
-    server = at.me.physical_id
-    wanted, had = tuple(want.networks or ()), tuple(was.networks or ())
-    ports = list(await at.cloud.list(PORTS, device_id=server))
-    keeping: list[ServerNetwork] = []
-    for entry in had:
-        port = next((port for port in ports if serves(port, entry)), None)
-        if entry in wanted and entry not in keeping:
-            keeping.append(entry)
+    wanted = list(enumerate(want.networks or ()))
+    taken: set[str] = set()
+    for entry in sorted(was.networks or (), key=precision):
+        port = await _port_of(at, entry, taken)
+        same = next((item for item in wanted if item[1] == entry), None)
+        if same is not None:
+            wanted.remove(same)
+            taken |= {str(port["id"])} if port else set()
         elif port is not None:
             await detach(at, str(port["id"]))
             if str(port.get("description", "")).startswith(token(at)):
                 await at.cloud.delete(PORTS, str(port["id"]))
-        if port is not None:
-            ports.remove(port)
-    for number, entry in enumerate(wanted):
-        if entry not in keeping and not entry.allocate_network:
-            await _attach(at, want, number)
-    await associate(at, wanted)
+    for number, entry in wanted:
+        if not entry.allocate_network:
+            taken.add(await _attach(at, want, number, taken))
+    await associate(at, want.networks or ())
 
 
-async def _attach(at: Context, want: ServerProps, number: int) -> None:
+def precision(entry: ServerNetwork) -> int:
+    """The most precise entry is matched first, so that a vague one does not take its port."""
+    return 0 if entry.port else 1 if entry.fixed_ip else 2 if entry.subnet else 3
+
+
+async def _port_of(at: Context, entry: ServerNetwork, taken: set[str]) -> Any:
+    ports = await at.cloud.list(PORTS, device_id=at.me.physical_id)
+    return next((port for port in ports if port["id"] not in taken and serves(port, entry)), None)
+
+
+async def _attach(at: Context, want: ServerProps, number: int, taken: set[str]) -> str:
+    """The port by which an entry is served from now on (or was already, before a crash)."""
     entry = (want.networks or ())[number]
-    there = await at.cloud.list(PORTS, device_id=at.me.physical_id)
-    if any(serves(port, entry) for port in there):
-        return
-    asked = await _entry(at, want, number)
-    body: dict[str, Any] = {"port_id": asked["port"]} if "port" in asked else {"net_id": asked["uuid"]}
-    if "fixed_ip" in asked:
-        body["fixed_ips"] = [{"ip_address": asked["fixed_ip"]}]
-    path = f"/servers/{at.me.physical_id}/os-interface"
-    await at.cloud.call("compute", "post", path, json={"interfaceAttachment": body})
-    await _until(at, lambda port: serves(port, entry), there=True)
+    port = await _port_of(at, entry, taken)
+    if port is None:
+        asked = await _entry(at, want, number)
+        body: dict[str, Any] = {"port_id": asked["port"]} if "port" in asked else {"net_id": asked["uuid"]}
+        if "fixed_ip" in asked:
+            body["fixed_ips"] = [{"ip_address": asked["fixed_ip"]}]
+        path = f"/servers/{at.me.physical_id}/os-interface"
+        await at.cloud.call("compute", "post", path, json={"interfaceAttachment": body})
+        port = await _appeared(at, entry, taken)
+    return str(port["id"])
+
+
+async def _appeared(at: Context, entry: ServerNetwork, taken: set[str]) -> Any:
+    for seconds in PAUSES:
+        port = await _port_of(at, entry, taken)
+        if port is not None:
+            return port
+        await at.sleep(seconds)
+    raise ResourceFailed("The server's new interface did not appear in time.")
 
 
 async def detach(at: Context, port: str) -> None:
@@ -143,15 +164,9 @@ async def detach(at: Context, port: str) -> None:
         await at.cloud.call("compute", "delete", f"/servers/{at.me.physical_id}/os-interface/{port}")
     except CloudMissing:
         return
-    await _until(at, lambda other: other["id"] == port, there=False)
-
-
-async def _until(at: Context, test: Any, *, there: bool) -> None:
-    wait = 0.2
-    for _ in range(60):
-        ports = await at.cloud.list(PORTS, device_id=at.me.physical_id)
-        if any(test(port) for port in ports) is there:
+    for seconds in PAUSES:
+        left = await at.cloud.list(PORTS, device_id=at.me.physical_id)
+        if port not in [one["id"] for one in left]:
             return
-        await at.sleep(wait)
-        wait = min(2.0, wait * 1.5)
-    raise ResourceFailed("The server's interface was not attached or detached in time.")
+        await at.sleep(seconds)
+    raise ResourceFailed("The server's interface was not detached in time.")
