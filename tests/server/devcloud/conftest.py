@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,14 @@ class DevCloud:
     def settle(self) -> None:
         """Wait until the workers have nothing to do."""
         asyncio.run_coroutine_threadsafe(self.running.workers.idle(), self.loop).result(timeout=20)
+
+    def call(self, function: Callable[[], Any]) -> Any:
+        """Run a function in the cloud's loop, where its documents may be touched."""
+
+        async def run() -> Any:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(run(), self.loop).result(timeout=20)
 
     def converge(self) -> None:
         """Wait until the driver's networks are as the documents say."""
