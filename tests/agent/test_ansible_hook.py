@@ -70,7 +70,9 @@ def test_playbook_gets_variables_and_hands_back_outputs(server, either_way, depl
     assert done["outputs"]["deploy_status_code"] == 0, done
     assert done["outputs"]["said"] == "hällo 2"
     assert "config config-p" in done["outputs"]["deploy_stdout"]
-    assert "\x1b" not in json.dumps(done)
+    assert "\\u001b" not in json.dumps(done)
+    driver = either_way.state / "runs/run-p/attempt-1/driver.py"
+    assert driver.exists() == ("shadow" not in either_way.environment["PATH"])
 
 
 @pytest.mark.slow

@@ -19,11 +19,11 @@ from calor.agent.places import Places
 from calor.agent.runs import Runs
 from calor.agent.settings import Settings
 from calor.agent.worker import Worker
-from calor.cfntools import ec2, httpclient
+from calor.cfntools import httpclient
 
 log = logging.getLogger("calor.agent")
 
-SOURCE_ERRORS = (httpclient.TransportError, Refused, NotEnrolled, ec2.ApiRefused)
+SOURCE_ERRORS = (httpclient.TransportError, Refused, NotEnrolled)
 
 
 class AlreadyRuns(Exception):
@@ -126,7 +126,10 @@ class Agent:
                 idle.reset()
                 self._worker.receive(collector, found)
                 self._changed_by_fetch()
-            elif not collector.waits:
+                continue
+            if self._worker.heard_nothing_new(collector) and self._beats is not None:
+                self._beats.wake()
+            if not collector.waits:
                 self._stop.wait(idle.next())
 
     def _changed_by_fetch(self) -> None:

@@ -1,6 +1,6 @@
 """Waits that grow while nothing works and fall back at once when something does."""
 
-import random
+import os
 
 
 class Backoff:
@@ -17,4 +17,4 @@ class Backoff:
     def next(self) -> float:
         wait = min(self._next, self._longest)
         self._next = min(self._next * 2, self._longest)
-        return wait * random.uniform(0.75, 1.0)
+        return wait * (0.75 + 0.25 * os.urandom(1)[0] / 255)

@@ -21,6 +21,6 @@ class Collector:
     is_native = False
 
     def collect(self) -> Optional[Collection]:
-        """What is there now; None if nothing is new. Raises httpclient.TransportError, identity.Refused,
-        identity.NotEnrolled or ec2.ApiRefused."""
+        """What is there now; None if nothing is new. Raises httpclient.TransportError, identity.Refused or
+        identity.NotEnrolled."""
         raise NotImplementedError

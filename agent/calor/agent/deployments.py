@@ -1,9 +1,10 @@
 """A deployment as the server hands it out: Heat's JSON, parsed once."""
 
-import hashlib
 import json
 import re
 from typing import Any, Dict, List, NamedTuple, Optional
+
+from calor.cfntools.digest import sha256_hex
 
 SAFE_NAME = re.compile(r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")
 NO_HOOK_BY_DESIGN = ("Heat::Ungrouped", "os-apply-config")
@@ -47,7 +48,7 @@ def parse(document: Dict[str, Any]) -> Deployment:
         inputs=inputs,
         output_names=[str(item["name"]) for item in document.get("outputs") or [] if "name" in item],
         options=dict(document.get("options") or {}),
-        run_id=run_id if SAFE_NAME.match(run_id) else hashlib.sha256(run_id.encode("utf-8")).hexdigest(),
+        run_id=run_id if SAFE_NAME.match(run_id) else sha256_hex(run_id.encode("utf-8", "surrogatepass")),
         deployment_id=str(ours.get("deployment_id") or ""),
         retries=max(0, int(ours.get("retries") or 0)),
         timeout=float(timeout) if timeout else None,

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import tempfile
 from typing import Any, Optional
 
 
@@ -14,7 +13,8 @@ def make_directory(path: str, mode: int = 0o700) -> None:
 def write(path: str, data: bytes, mode: int = 0o600) -> None:
     """Replace ``path`` atomically; when this returns, a power cut does not undo it."""
     folder = os.path.dirname(path)
-    handle, temporary = tempfile.mkstemp(prefix=".new-", dir=folder)
+    temporary = os.path.join(folder, ".new-" + os.urandom(8).hex())
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "wb") as target:
             os.fchmod(target.fileno(), mode)

@@ -1,10 +1,8 @@
 """Who this instance is: a secret of its own, enrolled once, and the short tokens minted from it."""
 
-import hashlib
 import json
 import logging
 import os
-import secrets
 import threading
 import time
 from typing import Any, Dict, Optional
@@ -12,6 +10,7 @@ from typing import Any, Dict, Optional
 from calor.agent import durable
 from calor.agent.settings import Settings
 from calor.cfntools import httpclient
+from calor.cfntools.digest import sha256_hex
 
 log = logging.getLogger("calor.agent.identity")
 
@@ -94,7 +93,7 @@ class Identity:
         return httpclient.request("POST", url, data, headers, timeout=20, trust=self._settings.trust)
 
     def _hash(self) -> str:
-        return hashlib.sha256(self._secret.encode("ascii")).hexdigest()
+        return sha256_hex(self._secret.encode("ascii"))
 
     def _load(self) -> Optional[str]:
         for path in self._paths:
@@ -107,7 +106,7 @@ class Identity:
         return None
 
     def _make(self) -> str:
-        secret = secrets.token_hex(32)
+        secret = os.urandom(32).hex()
         for path in self._paths:
             durable.write_json(path, {"instance_id": self._settings.instance_id, "secret": secret})
         return secret

@@ -62,6 +62,13 @@ class Native(Collector):
         self._warned = False
 
     def collect(self) -> Optional[Collection]:
+        try:
+            return self._poll()
+        except (httpclient.TransportError, Refused):
+            self._since = 0  # the server that answers next may know another history: ask it for everything
+            raise
+
+    def _poll(self) -> Optional[Collection]:
         begun = time.monotonic()
         path = "deployments?since={}&wait={}".format(self._since, int(self._wait))
         answer = self._link.call("GET", path, None, self._wait + MARGIN)

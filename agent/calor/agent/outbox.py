@@ -99,6 +99,7 @@ class Outbox:
                 return False
         if entry:
             run.mark_reported()
+            run.shrink()
         durable.remove(path)
         return True
 

@@ -68,12 +68,18 @@ class Cfn(Polled):
         found: Dict[str, Any] = {}
         for path in self._paths:
             parts = path.split(".")
-            value: Any = ec2.describe_stack_resource(self._endpoint, self._stack, parts[0])
+            value: Any = self._describe(parts[0])
             for key in parts[2:]:
                 value = value.get(key, {}) if isinstance(value, dict) else {}
             if isinstance(value, dict):
                 found.update(value)
         return found
+
+    def _describe(self, resource: str) -> Any:
+        try:
+            return ec2.describe_stack_resource(self._endpoint, self._stack, resource)
+        except ec2.ApiRefused as exc:
+            raise Refused("DescribeStackResource", httpclient.Answer(exc.status, {}, str(exc).encode("utf-8"))) from exc
 
 
 class Request(Polled):

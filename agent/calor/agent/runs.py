@@ -5,10 +5,9 @@ A run is over when its result lies in the outbox or has been reported; neither i
 """
 
 import os
-import shutil
 from typing import List, Optional
 
-from calor.agent import durable
+from calor.agent import durable, outputs
 from calor.agent.attempts import Attempt
 from calor.agent.deployments import Deployment, parse
 
@@ -59,6 +58,13 @@ class Run:
         durable.sync_directory(self.directory)
         return Attempt(path)
 
+    def shrink(self) -> None:
+        """Keep no more of its output on disk than head and tail: the server has had its share."""
+        for attempt in self.attempts():
+            for path in (attempt.stdout, attempt.stderr):
+                if os.path.exists(path) and os.path.getsize(path) > 2 * outputs.LIMIT:
+                    durable.write(path, outputs.read_bounded(path).encode("utf-8"))
+
     def record(self, deployment: Deployment) -> None:
         """Keep the deployment as it will be run."""
         durable.make_directory(self.directory)
@@ -90,5 +96,9 @@ class Runs:
     def prune(self, wanted: List[str]) -> None:
         """Forget the oldest reported runs that the server no longer names, beyond ``KEEP``."""
         idle = [run for run in self.all() if run.is_reported and run.run_id not in wanted]
-        for run in idle[: max(0, len(idle) - KEEP)]:
+        if len(idle) <= KEEP:
+            return
+        import shutil  # it brings three compressors along, which an idle agent need not hold
+
+        for run in idle[: len(idle) - KEEP]:
             shutil.rmtree(run.directory, ignore_errors=True)

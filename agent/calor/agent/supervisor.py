@@ -8,30 +8,15 @@ import os
 import signal
 import subprocess
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional
 
 from calor.agent import attempts, hooks, places
 from calor.agent.attempts import Attempt, Outcome
-from calor.agent.deployments import NO_HOOK_BY_DESIGN, Deployment, choose
+from calor.agent.deployments import Deployment, choose
 from calor.agent.hooks import contract
-from calor.agent.hooks.executable import find_executable
 from calor.agent.runs import Run
 
 GRACE = 10.0
-
-
-def launch(command: List[str], environment: Mapping[str, str], run: Run, attempt: Attempt) -> None:
-    """Start a supervisor and wait until it stands on its own (milliseconds)."""
-    with open(os.path.join(attempt.directory, "supervisor.log"), "ab") as log:
-        subprocess.Popen(
-            [*command, run.directory, attempt.directory],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            cwd="/",
-            env=dict(environment),
-            start_new_session=True,
-        ).wait()
 
 
 def main(run_directory: str, attempt_directory: str, environment: Mapping[str, str]) -> int:
@@ -154,10 +139,3 @@ def _failed(reason: str, code: int) -> Outcome:
 
 def _texts(stdout: str, stderr: str, code: int) -> Dict[str, Any]:
     return {"deploy_stdout": stdout, "deploy_stderr": stderr, "deploy_status_code": code}
-
-
-def is_for_us(deployment: Deployment, where: places.Places, environment: Mapping[str, str]) -> bool:
-    """Groups without a hook by design are left to others, unless somebody put a hook for them."""
-    if deployment.group not in NO_HOOK_BY_DESIGN:
-        return True
-    return find_executable(deployment.group, where.hook_directories(environment)) is not None

@@ -10,10 +10,11 @@ import threading
 import time
 from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
-from calor.agent import launching, outputs, supervisor
+from calor.agent import launching, outputs
 from calor.agent.attempts import Attempt, Outcome
 from calor.agent.collecting import Collection, Collector
 from calor.agent.deployments import Deployment, parse
+from calor.agent.executables import is_for_us
 from calor.agent.outbox import Outbox
 from calor.agent.places import Places
 from calor.agent.runs import Run, Runs
@@ -52,6 +53,7 @@ class Worker:
         self._news = threading.Event()
         self._wanted: Dict[str, Tuple[bool, Collection]] = {}
         self._open = {run.run_id: run for run in runs.all() if run.attempts() and not outbox.is_over(run)}
+        self._over: Set[str] = set()
         self._tries: Dict[str, int] = {}
         self._not_before: Dict[str, float] = {}
         self._since = 0.0
@@ -60,6 +62,13 @@ class Worker:
     def receive(self, source: Collector, collection: Collection) -> None:
         self._wanted[source.name] = (source.is_native, collection)
         self._news.set()
+
+    def heard_nothing_new(self, source: Collector) -> bool:
+        """The source was reached and has nothing (more); whether this is the first that was heard of it."""
+        if source.name in self._wanted:
+            return False
+        self.receive(source, Collection([], []))
+        return True
 
     def wake(self) -> None:
         self._news.set()
@@ -77,8 +86,11 @@ class Worker:
         found = []
         for native, collection in list(self._wanted.values()):
             for deployment in collection.deployments:
-                mine = supervisor.is_for_us(deployment, self._places, os.environ)
-                if mine and not self._outbox.is_over(self._runs.get(deployment.run_id)):
+                if deployment.run_id in self._over:
+                    continue
+                if self._outbox.is_over(self._runs.get(deployment.run_id)):
+                    self._over.add(deployment.run_id)
+                elif is_for_us(deployment, self._places, os.environ):
                     found.append((native, deployment))
         return found
 
@@ -164,7 +176,7 @@ class Worker:
     def _launch(self, run: Run, attempt: Attempt) -> bool:
         environment = dict(os.environ, CALOR_ROOT=self._places.root, CALOR_STATE_DIR=self._places.state)
         try:
-            supervisor.launch(launching.command("supervise"), environment, run, attempt)
+            launching.supervise(environment, run, attempt)
         except OSError as exc:
             log.warning("the supervisor cannot be started: %s", exc)
             return False

@@ -1,7 +1,8 @@
 """Whom a TLS connection trusts: the system's authorities, a private one, or one pinned certificate."""
 
-import hashlib
 from typing import Any, NamedTuple, Optional
+
+from calor.cfntools.digest import sha256_hex
 
 
 class Trust(NamedTuple):
@@ -25,7 +26,7 @@ class Trust(NamedTuple):
             context.verify_mode = ssl.CERT_NONE
         wrapped = context.wrap_socket(sock, server_hostname=host)
         if self.pinned is not None:
-            found = hashlib.sha256(wrapped.getpeercert(True) or b"").hexdigest()
+            found = sha256_hex(wrapped.getpeercert(True) or b"")
             if found != self.pinned.replace(":", "").lower():
                 wrapped.close()
                 raise OSError("the server's certificate {} is not the pinned one".format(found))

@@ -3,10 +3,11 @@
 import os
 from typing import List, Tuple
 
+from calor.agent.executables import find_executable, list_executables
 from calor.agent.hooks.ansible import Ansible
 from calor.agent.hooks.cfn_init import CfnInit
 from calor.agent.hooks.contract import CannotRun, Hook, Job
-from calor.agent.hooks.executable import Executable, find_executable, list_executables
+from calor.agent.hooks.executable import Executable
 from calor.agent.hooks.script import Script
 
 HOOKS: Tuple[Hook, ...] = (Script(), Ansible(), CfnInit())

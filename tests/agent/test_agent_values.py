@@ -1,0 +1,118 @@
+"""The parts of the agent that need no server: what is read, chosen, shortened, waited."""
+
+import json
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calor.agent import attempts, deployments, durable, outputs, places, settings
+from calor.agent.backoff import Backoff
+
+
+def test_a_deployment_without_our_part_is_known_by_its_config():
+    found = deployments.parse({"id": "c1", "inputs": [{"name": "a", "value": 1}], "outputs": None})
+    assert (found.run_id, found.group, found.retries, found.inputs) == ("c1", "Heat::Ungrouped", 0, {"a": 1})
+
+
+@given(st.text(min_size=1))
+def test_a_run_id_is_always_a_file_name(run_id):
+    found = deployments.parse({"id": "c", "calor": {"run_id": run_id}}).run_id
+    assert found
+    assert "/" not in found
+    assert found not in (".", "..")
+    assert len(found) <= 100
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_whatever_the_server_sends_is_read_without_a_fault(document):
+    for one in deployments.parse_all([document, {"id": "x", **(document if isinstance(document, dict) else {})}]):
+        assert isinstance(one, deployments.Deployment)
+
+
+@pytest.mark.parametrize("config", ["not json", None, [], {"configs": None}, {"configs": [{"actions": ["DELETE"]}]}])
+def test_a_component_without_a_config_for_the_action_chooses_nothing(config):
+    one = deployments.parse({"id": "c", "group": "component", "config": config})
+    assert deployments.choose(one).group == ""
+
+
+def test_output_is_kept_whole_up_to_the_limit_and_cut_in_the_middle_beyond(tmp_path):
+    path = tmp_path / "out"
+    path.write_bytes(b"x" * 100)
+    assert outputs.read_bounded(str(path), 100) == "x" * 100
+    path.write_bytes(b"h" * 60 + b"t" * 60)
+    text = outputs.read_bounded(str(path), 100)
+    assert text == "h" * 50 + "\n[... calor: 20 of 120 bytes left out ...]\n" + "t" * 50
+    assert outputs.read_bounded(str(tmp_path / "absent")) == ""
+
+
+def test_f041_outputs_fit_a_signal_even_when_json_makes_them_larger(tmp_path):
+    path = tmp_path / "out"
+    path.write_bytes(b"\x01\xff" * 2_000_000)
+    found = outputs.standard(str(path), str(path), 0, {"declared": "d" * 1000})
+    assert len(json.dumps(found, ensure_ascii=False).encode()) <= outputs.LIMIT
+    assert found["declared"] == "d" * 1000
+
+
+def test_tail_begins_with_a_whole_line_and_has_no_colour(tmp_path):
+    path = tmp_path / "out"
+    path.write_bytes(b"first line\n\x1b[31msecond\x1b[0m\n")
+    assert outputs.tail(str(path), 20) == "second\n"
+
+
+def test_backoff_grows_to_its_limit_and_falls_back():
+    backoff = Backoff(1.0, 5.0)
+    waits = [backoff.next() for _ in range(5)]
+    assert all(0.75 * want <= wait <= want for wait, want in zip(waits, [1, 2, 4, 5, 5], strict=True))
+    backoff.reset()
+    assert backoff.next() <= 1.0
+
+
+def test_settings_come_from_file_and_environment(tmp_path):
+    path = tmp_path / "agent.json"
+    path.write_text('{"server": "http://s/", "instance_id": "i", "wait": 5, "newer": 1, "ca_certificate": null}')
+    found = settings.load(str(path), {"CALOR_INSTANCE_ID": "j"})
+    assert (found.server, found.instance_id, found.wait, found.is_native) == ("http://s", "j", 5.0, True)
+    assert not settings.load(str(tmp_path / "absent"), {}).is_native
+    with pytest.raises(settings.SettingsError, match="wait must be seconds between 0 and 3600"):
+        settings.load(str(path), {"CALOR_WAIT": "soon"})
+
+
+def test_every_place_moves_with_the_root(tmp_path):
+    found = places.find({}, str(tmp_path))
+    assert found.config == f"{tmp_path}/etc/calor/agent.json"
+    assert found.state == f"{tmp_path}/var/lib/calor"
+    assert found.hook_directories({"HEAT_CONFIG_HOOKS": "/h"})[0] == "/h"
+    assert found.under("/etc/x") == f"{tmp_path}/etc/x"
+
+
+def test_an_attempt_has_one_start_only(tmp_path):
+    attempt = attempts.Attempt(str(tmp_path))
+    assert attempt.outcome() is None
+    handle = attempt.take()
+    assert handle is not None
+    assert attempt.take() is None
+    assert attempt.is_supervised
+    assert attempt.outcome() is None
+    os.close(handle)
+    assert attempt.take() is None
+    assert not attempt.is_supervised
+    found = attempt.outcome()
+    assert found is not None
+    assert found.outcome == attempts.INTERRUPTED
+
+
+def test_a_file_is_replaced_whole_and_private(tmp_path):
+    path = tmp_path / "f"
+    durable.write_json(str(path), {"a": 1})
+    durable.write_json(str(path), {"a": 2})
+    assert durable.read_map(str(path)) == {"a": 2}
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [one.name for one in tmp_path.iterdir()] == ["f"]
+    path.write_text("[1]")
+    assert durable.read_map(str(path)) == {}
