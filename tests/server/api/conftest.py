@@ -1,20 +1,22 @@
 """The applications over an engine that lives in memory: it stores what it is given and is done at once."""
 
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from calor.server import identity
+from calor.server import identity, store
 from calor.server.api.app import cfn_app, orchestration_app
 from calor.server.api.keys import ApiSettings
 from calor.server.auth import Policy
+from calor.server.cloud.credentials import CredentialKind, Credentials
 from calor.server.config import GuestUrls, load
 from calor.server.engine import views
+from calor.server.engine.orchestrator import Orchestrator
 from calor.server.engine.views import Action, Status
 from calor.server.errors import (
     Conflict,
@@ -26,6 +28,7 @@ from calor.server.errors import (
     Unauthorized,
 )
 from calor.server.identity.callers import Caller
+from calor.server.resources.registry import Types
 
 AT = datetime(2026, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 ROLES = {
@@ -38,21 +41,21 @@ ROLES = {
 
 
 class MemoryTokens:
-    """Tokens are ``ROLES:PROJECT``."""
+    """Tokens are ``ROLES:PROJECT``; ``=ROLE:PROJECT`` has that one role and none that it implies."""
 
     www_authenticate = 'Keystone uri="http://keystone.example:5000"'
 
     async def validate(self, token: str) -> Caller:
         roles, _, project = token.partition(":")
-        if roles not in ROLES:
+        if roles not in ROLES and not roles.startswith("="):
             raise Unauthorized("The token is not valid.")
         return Caller(
             user_id="user1",
             user_name="user1",
             project_id=project,
-            roles=frozenset(ROLES[roles]),
+            roles=frozenset({roles[1:]} if roles.startswith("=") else ROLES[roles]),
             token=token,
-            is_admin=roles == "admin",
+            is_admin=roles in {"admin", "=admin"},
         )
 
 
@@ -488,6 +491,35 @@ async def cfn(aiohttp_client: Any, engine: MemoryOrchestrator, api_settings: Api
     return await aiohttp_client(cfn_app(orchestrator=engine, settings=api_settings))
 
 
+class NoDoor:
+    """A cloud that is not there: enough for stacks without cloud resources."""
+
+    def open(self, credentials: Credentials) -> Any:
+        return self
+
+    async def delegate(self, caller: Caller) -> Credentials:
+        return Credentials(kind=CredentialKind.TRUST, project_id=caller.project_id, user_id=caller.user_id, ident="t")
+
+    async def revoke(self, credentials: Credentials) -> None: ...
+    async def close(self) -> None: ...
+
+
 @pytest.fixture
-def unique_name() -> str:
-    return f"s{secrets.token_hex(4)}"
+async def real_engine(tmp_path: Path) -> AsyncIterator[Orchestrator]:
+    """The engine on SQLite, without a cloud."""
+    url = f"sqlite:///{tmp_path}/calor.sqlite"
+    await store.upgrade(url)
+    database = await store.open_database(url)
+    orchestrator = Orchestrator(database, identity.Keys.generate(), NoDoor(), Types())
+    await orchestrator.start()
+    yield orchestrator
+    await orchestrator.stop()
+    await database.close()
+
+
+@pytest.fixture
+def app_of(api_settings: ApiSettings) -> Callable[[Any], web.Application]:
+    """The orchestration application over any engine."""
+    return lambda engine: orchestration_app(
+        orchestrator=engine, policy=Policy(load().raw), tokens=MemoryTokens(), settings=api_settings
+    )

@@ -10,7 +10,7 @@ def config_summary(view: ConfigView, *, with_project: bool = False) -> dict[str,
     """A config in a list."""
     found = {
         "id": view.id,
-        "name": view.name,
+        "name": view.name or None,
         "group": view.group,
         "creation_time": time_text(view.created_at),
     }

@@ -44,6 +44,7 @@ def detail(request: web.Request, view: StackView) -> dict[str, Any]:
     found = {
         **summary(request, view),
         "description": description,
+        "tags": list(view.tags),
         "template_description": description,
         "parameters": dict(view.parameters),
         "timeout_mins": view.timeout_mins,
