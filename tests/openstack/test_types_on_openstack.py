@@ -192,7 +192,8 @@ async def test_f155_a_remote_group_that_is_not_there_opens_nothing(stack: Stack)
 
 async def test_a_key_pair_with_its_private_key(stack: Stack) -> None:
     pair = await stack.add("OS::Nova::KeyPair", "key", name="calor test key", save_private_key=True)
-    assert "PRIVATE KEY" in await pair.read("private_key")
+    secret = await pair.read("private_key")
+    assert "PRIVATE KEY" in secret.value and str(secret) == "***"
     assert (await pair.read("public_key")).startswith("ssh-rsa ")
     await pair.kind.check(pair, pair.was)
     await stack.drop(pair)

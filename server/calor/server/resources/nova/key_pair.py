@@ -9,6 +9,7 @@ from calor.server.resources.base import Context, ResourceFailed, ResourceType
 from calor.server.resources.bodies import present
 from calor.server.resources.collections import KEYPAIRS
 from calor.server.resources.declare import Alias, Since, attributes
+from calor.server.template import Secret
 from calor.server.template.properties import AllowedValues, AttributeSchema, Custom, Kind, Length, Support
 
 
@@ -64,7 +65,7 @@ class KeyPair(ResourceType[KeyPairProps]):
 
     async def attribute(self, at: Context, was: KeyPairProps, name: str) -> Any:
         if name == "private_key":
-            return at.me.data.get("private_key", "")
+            return Secret(at.me.data.get("private_key", ""))
         if name == "public_key" and was.public_key:
             return was.public_key
         record: Mapping[str, Any] = await at.cloud.get(KEYPAIRS, was.name)

@@ -9,6 +9,7 @@ from calor.cloudinit import AgentBoot, CfnEndpoint, UserDataFormat, UserDataTooL
 from calor.server.resources.base import Context, ResourceFailed
 from calor.server.resources.lookup import is_uuid
 from calor.server.resources.nova.server_props import ServerProps
+from calor.server.template import Secret, reveal
 
 SOFTWARE_CONFIG = "SOFTWARE_CONFIG"
 SECTIONS = ("cfn", "heat", "request", "zaqar")
@@ -23,7 +24,7 @@ async def encoded(at: Context, want: ServerProps) -> str:
         data = render(
             await text_of(at, want),
             user_data_format=shape,
-            metadata=at.me.metadata or None,
+            metadata=guest_metadata(at, want) or None,
             instance_user=want.admin_user,
             cfn=CfnEndpoint(url=f"{at.urls.cfn}/v1/"),
             agent=await agent_boot(at) if shape is UserDataFormat.SOFTWARE_CONFIG else None,
@@ -32,6 +33,12 @@ async def encoded(at: Context, want: ServerProps) -> str:
     except UserDataTooLarge as exc:
         raise ResourceFailed(str(exc)) from exc
     return base64.b64encode(data).decode("ascii")
+
+
+def guest_metadata(at: Context, want: ServerProps) -> dict[str, Any]:
+    """What travels as ``cfn-init-data``, secrets in the clear."""
+    known: dict[str, Any] = reveal(at.me.metadata)
+    return {"deployments": [], **known} if want.user_data_format == SOFTWARE_CONFIG else known
 
 
 async def text_of(at: Context, want: ServerProps) -> str:
@@ -74,7 +81,7 @@ async def _section(at: Context, transport: str) -> tuple[str, dict[str, Any]]:
         return "cfn", {
             "metadata_url": f"{at.urls.cfn}/v1/",
             "access_key_id": access,
-            "secret_access_key": secret,
+            "secret_access_key": Secret(secret),
             "stack_name": at.stack.name,
             "path": f"{at.me.name}.Metadata",
         }
@@ -83,7 +90,7 @@ async def _section(at: Context, transport: str) -> tuple[str, dict[str, Any]]:
         return "heat", {
             "auth_url": f"{at.urls.orchestration}/v3",
             "user_id": user,
-            "password": password,
+            "password": Secret(password),
             "project_id": at.stack.project_id,
             "stack_id": f"{at.stack.name}/{at.stack.id}",
             "resource_name": at.me.name,
