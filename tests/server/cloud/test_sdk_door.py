@@ -144,6 +144,13 @@ async def test_one_who_waits_learns_of_a_failure_in_the_services_words(cloud: Cl
         await cloud.settled(SERVERS, ident, ready=READY, failed=FAILED)
 
 
+async def test_one_who_waits_outlasts_a_service_that_is_down_for_a_while(cloud: Cloud, fake: Any) -> None:
+    ident = str(fake.make(None)["id"])
+    fake.plan = first(6, (500, {}, {}))
+    record = await cloud.settled(SERVERS, ident, ready=READY, failed=FAILED)
+    assert record["id"] == ident and fake.calls["GET servers/detail"] > 6
+
+
 async def test_one_who_waits_for_what_vanishes_is_told(cloud: Cloud) -> None:
     with pytest.raises(CloudMissing):
         await cloud.settled(SERVERS, "00000000-0000-0000-0000-00000000000f", ready=READY, failed=FAILED)

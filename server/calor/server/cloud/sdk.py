@@ -18,13 +18,13 @@ from openstack import utils as sdk_utils
 from calor.server.cloud import trusts
 from calor.server.cloud.credentials import Credentials
 from calor.server.cloud.door import Cloud, Collection, Record
-from calor.server.cloud.errors import CloudAmbiguous, CloudFailed, CloudMissing
-from calor.server.cloud.faults import SDK_ERRORS, Answer, answer_of, translated
+from calor.server.cloud.errors import CloudAmbiguous, CloudError, CloudFailed, CloudMissing
+from calor.server.cloud.faults import SDK_ERRORS, Answer, ConnectionLost, NotSent, answer_of, translated
 from calor.server.cloud.resting import Shape, plain, shape_of
 from calor.server.cloud.retries import Retries, Throttle
 from calor.server.cloud.sessions import Sessions, key_of
 from calor.server.cloud.settings import CloudSettings
-from calor.server.cloud.watches import Watch, Watches
+from calor.server.cloud.watches import Listing, Watches
 from calor.server.identity.callers import Caller
 
 T = TypeVar("T")
@@ -135,7 +135,7 @@ class SdkCloud:
     async def settled(self, of: Collection, ident: str, *, ready: frozenset[str], failed: frozenset[str]) -> Record:
         fresh = True
         while True:
-            listing = await self._watch(of).next(fresh=fresh)
+            listing = await self._next(of, fresh)
             fresh = False
             record = listing.get(ident) or await self.get(of, ident)
             status = str(record.get("status", "")).upper()
@@ -147,7 +147,7 @@ class SdkCloud:
     async def gone(self, of: Collection, ident: str, *, failed: frozenset[str] = frozenset()) -> None:
         fresh = True
         while True:
-            listing = await self._watch(of).next(fresh=fresh)
+            listing = await self._next(of, fresh)
             fresh = False
             record = listing.get(ident)
             if record is None or str(record.get("status", "")).upper() in GONE_STATES:
@@ -170,14 +170,25 @@ class SdkCloud:
             raise CloudMissing(f"The catalog has no endpoint of type {service_type}{where}.")
         return str(url)
 
+    async def _next(self, of: Collection, fresh: bool) -> Listing:
+        """The watch's next listing. A service that is down for a while is waited for: what it was asked to do goes on
+        without us."""
+        until = asyncio.get_running_loop().time() + self._traffic.settings.patience
+        while True:
+            try:
+                return await self._traffic.watches.on((key_of(self._credentials), of), lambda: self.list(of)).next(
+                    fresh=fresh
+                )
+            except CloudError as exc:
+                passes = isinstance(exc, NotSent | ConnectionLost) or exc.code >= 500
+                if not passes or asyncio.get_running_loop().time() > until:
+                    raise
+
     def _connection(self) -> openstack.connection.Connection:
         return self._traffic.sessions.open(self._credentials)
 
     def _shape(self, of: Collection) -> Shape:
         return shape_of(of.service, of.single)
-
-    def _watch(self, of: Collection) -> Watch:
-        return self._traffic.watches.on((key_of(self._credentials), of), lambda: self.list(of))
 
     async def _by_odd_id(self, of: Collection, ident: str) -> Record | None:
         try:

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from calor.server.cloud.door import Record
-from calor.server.cloud.errors import CloudMissing
+from calor.server.cloud.errors import CloudError, CloudMissing
 from calor.server.resources.base import Context
 from calor.server.resources.collections import VOLUMES
 
@@ -14,13 +14,16 @@ FAILED = frozenset({"ERROR", "ERROR_ATTACHING", "ERROR_DETACHING"})
 
 async def attach(at: Context, server: str, volume: str, device: str | None) -> str:
     """The attachment's id, which is the volume's; of one that is there already too."""
-    there = await attachment(at, server, volume)
-    if there is None:
-        body = {"volumeId": volume, **({"device": device} if device else {})}
-        path = f"/servers/{server}/os-volume_attachments"
+    body = {"volumeId": volume, **({"device": device} if device else {})}
+    path = f"/servers/{server}/os-volume_attachments"
+    try:
         answer = await at.cloud.call("compute", "post", path, json={"volumeAttachment": body})
-        return str(answer["volumeAttachment"]["id"])
-    return str(there["id"])
+    except CloudError:
+        there = await attachment(at, server, volume)
+        if there is None:
+            raise
+        return str(there["id"])
+    return str(answer["volumeAttachment"]["id"])
 
 
 async def attached(at: Context, volume: str) -> None:

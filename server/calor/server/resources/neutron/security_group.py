@@ -68,7 +68,8 @@ class SecurityGroup(NetworkObject[SecurityGroupProps]):
         }
 
     async def settle(self, at: Context, want: SecurityGroupProps) -> None:
-        await self._set_rules(at, want.rules)
+        if want.rules:
+            await self._set_rules(at, want.rules)
 
     async def update(
         self, at: Context, want: SecurityGroupProps, was: SecurityGroupProps, changed: frozenset[str]
