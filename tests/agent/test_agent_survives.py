@@ -37,6 +37,19 @@ def test_sigterm_stops_the_agent_at_once_and_leaves_the_hook(server, guest, depl
     assert server.result("run-t")["outputs"]["deploy_stdout"] == "end\n"
 
 
+def test_an_idle_agent_stops_at_once(server, guest, eventually):
+    for _ in range(5):
+        guest.start()
+        eventually(
+            lambda: guest.process is not None and len(list(Path(f"/proc/{guest.process.pid}/task").iterdir())) == 4
+        )
+        begun = time.monotonic()
+        process = guest.process
+        guest.kill(signal.SIGTERM)
+        assert process.returncode == 0
+        assert time.monotonic() - begun < 2
+
+
 def test_f054_reboot_in_mid_script_is_reported_interrupted_at_once(server, guest, deployment, eventually):
     count = guest.root / "count"
     server.deploy(deployment("r", f"#!/bin/sh\necho x >>{count}; echo half done; sleep 30\n"))

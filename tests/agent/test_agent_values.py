@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calor.agent import attempts, deployments, durable, outputs, places, settings
+from calor.agent import attempts, deployments, durable, outputs, places, runs, settings
 from calor.agent.backoff import Backoff
 
 
@@ -116,3 +116,25 @@ def test_a_file_is_replaced_whole_and_private(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["f"]
     path.write_text("[1]")
     assert durable.read_map(str(path)) == {}
+
+
+def test_old_runs_are_forgotten_but_never_one_the_server_names(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "KEEP", 2)
+    known = runs.Runs(str(tmp_path / "runs"))
+    for number in range(6):
+        run = known.get(f"r{number}")
+        run.new_attempt(deployments.parse({"id": f"r{number}"}))
+        if number != 1:
+            run.mark_reported()
+        os.utime(run.directory, (number, number))
+    known.prune(["r0"])
+    assert [run.run_id for run in known.all()] == ["r0", "r1", "r4", "r5"]
+
+
+def test_reported_output_is_shortened_on_disk(tmp_path):
+    run = runs.Runs(str(tmp_path / "runs")).get("r")
+    attempt = run.new_attempt(deployments.parse({"id": "r"}))
+    with open(attempt.stdout, "wb") as target:
+        target.write(b"x" * (3 * outputs.LIMIT))
+    run.shrink()
+    assert outputs.LIMIT < os.path.getsize(attempt.stdout) < outputs.LIMIT + 200

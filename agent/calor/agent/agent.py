@@ -47,6 +47,7 @@ class Agent:
             self._beats = Beats(link, self._worker, boots.boot_id(places.boot_id), settings.heartbeat)
         self._collectors = sources.configured(settings, places, link)
         self._stop = threading.Event()
+        self._stopping = False
 
     @property
     def collectors(self) -> List[Collector]:
@@ -90,8 +91,10 @@ class Agent:
         return True
 
     def _note_signal(self, number: int, frame: Any) -> None:
-        self._stop.set()
-        self._worker.wake()
+        if not self._stopping:
+            self._stopping = True  # a second signal in here must not wait for the lock that the first one holds
+            self._stop.set()
+            self._worker.wake()
 
     def _changed(self) -> None:
         """Something that ``status`` and the server should see has changed."""

@@ -6,8 +6,17 @@ import os
 from typing import Any, Optional
 
 
-def make_directory(path: str, mode: int = 0o700) -> None:
-    os.makedirs(path, mode=mode, exist_ok=True)
+def make_directory(path: str) -> None:
+    """Make a private directory (and its parents); when this returns, a power cut does not undo it."""
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    make_directory(parent)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        return
+    sync_directory(parent)
 
 
 def write(path: str, data: bytes, mode: int = 0o600) -> None:

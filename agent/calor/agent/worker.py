@@ -6,7 +6,7 @@ killed between any two lines is continued by the next one.
 
 import logging
 import os
-import threading
+import select
 import time
 from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
@@ -50,7 +50,7 @@ class Worker:
         self._runs = runs
         self._outbox = outbox
         self._changed = changed
-        self._news = threading.Event()
+        self._news, self._call = _pipe()
         self._wanted: Dict[str, Tuple[bool, Collection]] = {}
         self._open = {run.run_id: run for run in runs.all() if run.attempts() and not outbox.is_over(run)}
         self._over: Set[str] = set()
@@ -61,7 +61,7 @@ class Worker:
 
     def receive(self, source: Collector, collection: Collection) -> None:
         self._wanted[source.name] = (source.is_native, collection)
-        self._news.set()
+        self.wake()
 
     def heard_nothing_new(self, source: Collector) -> bool:
         """The source was reached and has nothing (more); whether this is the first that was heard of it."""
@@ -71,11 +71,16 @@ class Worker:
         return True
 
     def wake(self) -> None:
-        self._news.set()
+        """End ``wait``, now or the next one. Takes no lock: a signal handler may call it."""
+        try:
+            os.write(self._call, b"x")
+        except BlockingIOError:
+            return  # the pipe is full: it has been called often enough
 
     def wait(self, seconds: float) -> None:
-        self._news.wait(seconds)
-        self._news.clear()
+        """Sleep until called, at most so long."""
+        if select.select([self._news], [], [], max(0.0, seconds))[0]:
+            os.read(self._news, 65536)
 
     @property
     def has_heard(self) -> bool:
@@ -205,3 +210,11 @@ class Worker:
 
     def prune(self) -> None:
         self._runs.prune([one.run_id for _, found in list(self._wanted.values()) for one in found.deployments])
+
+
+def _pipe() -> Tuple[int, int]:
+    """A pipe of which neither end waits."""
+    ends = os.pipe()
+    for end in ends:
+        os.set_blocking(end, False)
+    return ends
