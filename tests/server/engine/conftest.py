@@ -90,7 +90,7 @@ class MemoryCloud:
             if record["status"] in ready:
                 return record
             if record["status"] in failed:
-                raise CloudFailed(f"Went to status {record['status']} due to \"{record.get('fault', 'Unknown')}\"")
+                raise CloudFailed(f'Went to status {record["status"]} due to "{record.get("fault", "Unknown")}"')
             await asyncio.sleep(0.02)
 
     async def gone(self, of: Any, ident: str, *, failed: frozenset[str] = frozenset()) -> None:
@@ -248,5 +248,3 @@ async def running(world: World) -> AsyncIterator[Engine]:
 async def engine(world: World) -> AsyncIterator[Engine]:
     async with running(world) as one:
         yield one
-
-

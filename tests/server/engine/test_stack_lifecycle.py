@@ -72,9 +72,7 @@ async def test_failure_shows_the_class_and_the_place(engine: Any) -> None:
     bad = {"type": "OS::Heat::TestResource", "properties": {"fail": True}, "depends_on": "ok"}
     stack = await engine.create("f1", hot({"ok": value("x"), "bad": bad}))
     view = await engine.reached(stack, "CREATE_FAILED")
-    assert view.status_reason == (
-        "Resource CREATE failed: ResourceInError: resources.bad: Test Resource failed bad"
-    )
+    assert view.status_reason == ("Resource CREATE failed: ResourceInError: resources.bad: Test Resource failed bad")
     await engine.update(stack, hot({"ok": value("x"), "bad": value("y")}))
     await engine.reached(stack, "UPDATE_COMPLETE")
     states = {name: v.action.value for name, v in (await engine.resources(stack)).items()}

@@ -125,7 +125,7 @@ class Bench:
 
 
 def typed(kind: ResourceType[Any], properties: Mapping[str, Any]) -> Any:
-    """Properties as the type's methods take them."""
+    """Properties as the type's methods take them. Secrets stay secret on their way into a child stack."""
     if isinstance(kind, TemplateType):
         return properties
-    return construct(kind.props, reveal(properties))
+    return construct(kind.props, properties if kind.is_nested else reveal(properties))

@@ -90,6 +90,8 @@ def choose(bench: Bench, name: str, want: Want) -> Choice:
         if row.action is Action.DELETE:
             continue
         if row.action is Action.CREATE and row.status is not Status.COMPLETE:
+            if bench.blueprint.kinds[name].is_nested and row.child_id and row.type == want.type:
+                return Choice(action=Do.UPDATE, row=row)  # its good members stay (F125)
             discard.append(row)
             continue
         choice = _as_is(bench, row, want)

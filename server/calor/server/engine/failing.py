@@ -52,7 +52,8 @@ async def _guests(bench: Bench, at: ResourceContext | None) -> str:
     now, texts = bench.tools.clock.now(), []
     for guest in (await guest_queries.guests_of_stack(bench.tools.database, bench.stack_id))[:5]:
         row = bench.tree.rows.get(guest.resource_id)
-        if row is not None:
+        kind = None if row is None else bench.kind(row)
+        if row is not None and kind is not None and kind.has_metadata_endpoint:
             texts.append(sentence(row.name, bench.tools.contacts.of(row.id, guest), now))
     return "".join(f" {text}" for text in texts)
 

@@ -176,6 +176,8 @@ class GuestService:
         await self._receiver.take(stack, row, details)
 
     async def _may_signal(self, who: InstanceIdentity, stack: StackRow, row: ResourceRow) -> bool:
+        if row.id == who.resource_id:
+            return True
         deployment = await self._tools.deployments.row(row.physical_id or "")
         if deployment is not None:
             return deployment.server_id == await self._server_of(who)

@@ -1,21 +1,21 @@
 """Child stacks: made, updated and deleted inside the same tree, in the same process, under the same lease."""
 
 import asyncio
-import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from calor.server.cloud.door import Cloud
-from calor.server.engine import attributes, happenings, outputs
-from calor.server.engine.bench import Batch, Bench, WorkFailed, typed
+from calor.server.engine import happenings, outputs
+from calor.server.engine.bench import Batch, Bench, WorkFailed
 from calor.server.engine.blueprint import Blueprint
+from calor.server.engine.child_view import ChildView
+from calor.server.engine.comparing import jsonable, same_template
 from calor.server.engine.context import ResourceContext
 from calor.server.engine.naming import child_name
 from calor.server.engine.reasons import bounded
-from calor.server.engine.revisions import Blueprints, template_of
+from calor.server.engine.revisions import Blueprints
 from calor.server.engine.run import Outcome, Run
-from calor.server.engine.scope import StoredScope, follow, reference_of
 from calor.server.engine.stopping import Stop, StopKind, StopReason
 from calor.server.engine.tools import Tools
 from calor.server.engine.tree import Tree, values_of
@@ -25,7 +25,7 @@ from calor.server.store.models import Revision, Stack
 from calor.server.store.rows import ResourceRow, RevisionRow, StackRow
 from calor.server.store.states import Action, Status
 from calor.server.store.writes import Insert, Remove, Write
-from calor.server.template import Secret, parse_environment, parse_template
+from calor.server.template import parse_environment, parse_template, plain, resolve
 
 _FINISHED = {
     Action.CREATE: "Stack CREATE completed successfully",
@@ -76,8 +76,8 @@ class ChildStacks:
         nested = self._wanted(bench, row, want)
         environment, files = _surroundings(bench, row, nested)
         return (
-            _same_template(template_of(revision), nested.template)
-            and self._tools.sealing.value(revision.parameters) == _jsonable(nested.parameters)
+            same_template(self._tools.sealing.value(revision.template), nested.template)
+            and self._tools.sealing.value(revision.parameters) == jsonable(nested.parameters)
             and blueprint.model.environment.raw() == environment
             and dict(blueprint.files) == dict(files)
         )
@@ -100,7 +100,7 @@ class ChildStacks:
         run.supersede()
         stop.tell(run.stop_all)
         timer = _timer(run, nested.timeout_mins)
-        inner = self.bench(child.id, blueprint, _batch(nested, blueprint))
+        inner = self.bench(child.id, blueprint, _batch(_rule(bench, row, nested), blueprint))
         try:
             outcome = await run.converge(inner)
         finally:
@@ -159,17 +159,10 @@ class ChildStacks:
         child = self._tree.stacks.get(row.child_id or "")
         if child is None or child.id not in self._drawn or not path:
             return None
-        view = ChildView(self, child.id)
+        view = ChildView(self.bench(child.id, self._drawn[child.id][1]))
         return await kind.nested_attribute(at, view, want, str(path[0]), tuple(path[1:]))
 
     # --- inside ----------------------------------------------------------------------------------------
-
-    def drawn(self, stack_id: str) -> Blueprint:
-        return self._drawn[stack_id][1]
-
-    @property
-    def tree(self) -> Tree:
-        return self._tree
 
     def _wanted(self, bench: Bench, row: ResourceRow, want: Any) -> Nested:
         kind = bench.blueprint.kinds[row.name]
@@ -178,7 +171,9 @@ class ChildStacks:
         if row.child_id in self._drawn:
             revision, _ = self._drawn[row.child_id]
             given = self._tools.sealing.value(revision.parameters)
-            was = Nested(template=template_of(revision), parameters=given, file=revision.template_file)
+            was = Nested(
+                template=self._tools.sealing.value(revision.template), parameters=given, file=revision.template_file
+            )
         at = bench.context(row, kind)
         return kind.nested(at.incarnation(), want, was, list(dict.fromkeys(members)))
 
@@ -312,30 +307,18 @@ def _facade(bench: Bench, row: ResourceRow) -> Mapping[str, Any]:
     }
 
 
-def _same_template(stored: Mapping[str, Any] | str, wanted: Mapping[str, Any] | str) -> bool:
-    if isinstance(stored, str) or isinstance(wanted, str):
-        return stored == wanted
-    return bool(stored == _jsonable(wanted))
+def _rule(bench: Bench, row: ResourceRow, nested: Nested) -> Mapping[str, Any]:
+    """The batch rule: the type's own, or that of the template's update policy for this action."""
+    if nested.batch is not None:
+        return nested.batch
+    policy = bench.blueprint.definition(row.name).update_policy
+    rule = policy.get("batch_create" if row.action is Action.CREATE else "rolling_update")
+    found = plain(resolve(rule, bench.scope)) if rule else {}
+    return {"max_batch_size": 1, **found} if rule is not None else {}
 
 
-def _jsonable(value: Any) -> Any:
-    """As it comes back from a column."""
-
-    def default(item: Any) -> Any:
-        return str(item)
-
-    if isinstance(value, Mapping):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
-    if isinstance(value, Secret) or value is None:
-        return value
-    return json.loads(json.dumps(value, default=default))
-
-
-def _batch(nested: Nested, blueprint: Blueprint) -> Batch:
-    """The rolling-update rule: how many members change at once, and the pause between groups."""
-    rule = nested.batch or {}
+def _batch(rule: Mapping[str, Any], blueprint: Blueprint) -> Batch:
+    """How many members change at once, and the pause between groups."""
     size = int(rule.get("max_batch_size") or 0)
     spare = len(blueprint.kinds) - int(rule.get("min_in_service") or 0)
     return Batch(max(1, min(size, spare)) if size else 0, float(rule.get("pause_time") or 0))
@@ -346,54 +329,3 @@ def _timer(run: Run, minutes: int | None) -> asyncio.TimerHandle | None:
         return None
     reason = StopReason(StopKind.TIMEOUT, f"timed out after {minutes} minutes")
     return asyncio.get_running_loop().call_later(minutes * 60, run.stop_all, reason)
-
-
-class ChildView:
-    """A child stack as the attributes of its resource see it."""
-
-    def __init__(self, children: ChildStacks, stack_id: str) -> None:
-        self._children = children
-        self._stack_id = stack_id
-        self._bench = children.bench(stack_id, children.drawn(stack_id))
-        for row in children.tree.rows_of(stack_id):
-            if row.action is not Action.DELETE:
-                self._bench.current[row.name] = row
-
-    @property
-    def stack_id(self) -> str:
-        return self._stack_id
-
-    def arn(self) -> str:
-        stack = self._bench.stack
-        return f"arn:openstack:heat::{stack.project_id}:stacks/{stack.name}/{stack.id}"
-
-    async def output(self, name: str) -> Any:
-        for item in self._bench.tools.sealing.value(self._bench.stack.outputs) or ():
-            if item["name"] == name:
-                return item.get("value")
-        return None
-
-    def members(self) -> Sequence[str]:
-        return [name for name in self._bench.blueprint.model.resources if name in self._bench.current]
-
-    async def reference(self, member: str) -> Any:
-        row, kind = self._bench.current.get(member), self._bench.blueprint.kinds.get(member)
-        if row is None or kind is None:
-            return None
-        known = self._bench.tools.sealing.value(row.attributes) or {}
-        return reference_of(kind, row, self._bench.stack.name, known)
-
-    async def attribute(self, member: str, *path: Any) -> Any:
-        row, kind = self._bench.current.get(member), self._bench.blueprint.kinds.get(member)
-        if row is None or kind is None:
-            return None
-        scope: StoredScope = self._bench.scope
-        stored = scope.attribute(member, path)
-        if stored is not None:
-            return stored
-        want = typed(kind, self._bench.tools.sealing.value(row.properties or row.pending) or {})
-        at = self._bench.context(row, kind)
-        found = await attributes.fetched(self._bench, kind, at, row, want, [tuple(path)])
-        if kind.is_nested:
-            return next(iter(found.get("paths", {}).values()), None)
-        return follow(found.get("names", {}).get(str(path[0])) if path else found.get("names"), path[1:])

@@ -131,8 +131,8 @@ async def _drop(bench: Bench, row: ResourceRow, *, begun: bool) -> None:
     kind = bench.kind(row)
     if kind is not None and not kind.pure:
         writes.append(Remove(guest_models.Signal, {"resource_id": row.id}))
-    if kind is not None and kind.has_metadata_endpoint:
         writes.append(bench.tools.identities.gone(row.id))
+    if kind is not None and kind.has_metadata_endpoint:
         bench.tools.contacts.forget(row.id)
     for other in bench.tree.named(row.stack_id, row.name):
         if other.replaces == row.id:

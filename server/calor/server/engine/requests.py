@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from calor.server.engine.revisions import Blueprints, template_of
+from calor.server.engine.revisions import Blueprints
 from calor.server.engine.sealing import Sealing
 from calor.server.engine.settings import Settings
 from calor.server.engine.views import StackRequest
@@ -16,7 +16,15 @@ from calor.server.errors import BadRequest, RequestLimitExceeded, StackValidatio
 from calor.server.identity import Caller
 from calor.server.store.rows import RevisionRow, StackRow
 from calor.server.store.states import Action, Status
-from calor.server.template import Environment, Limits, Template, merge_environments, parse_environment, parse_template
+from calor.server.template import (
+    Environment,
+    Limits,
+    Template,
+    mask,
+    merge_environments,
+    parse_environment,
+    parse_template,
+)
 
 NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,254}")
 
@@ -76,7 +84,7 @@ async def patched(
     request: StackRequest, row: RevisionRow, blueprints: Blueprints, sealing: Sealing, settings: Settings
 ) -> Wish:
     """PATCH: what is not given stays as it is; ``clear_parameters`` go back to their defaults."""
-    source = template_of(row) if request.template is None else request.template
+    source = sealing.value(row.template) if request.template is None else request.template
     template = parsed(source, settings, row.template_file or "template")
     stored = parse_environment(sealing.value(row.environment))
     asked = request.environment_files is not None or request.environment
@@ -91,9 +99,10 @@ async def patched(
     return Wish(source, template, environment, given, files, row.template_file)
 
 
-def shown_template(row: RevisionRow) -> Mapping[str, Any]:
+def shown_template(row: RevisionRow, sealing: Sealing) -> Mapping[str, Any]:
     """As ``stack template`` shows it."""
-    return json.loads(json.dumps(parse_template(template_of(row)).raw, default=str))  # type: ignore[no-any-return]  # a mapping's JSON is one
+    raw = mask(parse_template(sealing.value(row.template)).raw)
+    return json.loads(json.dumps(raw, default=str))  # type: ignore[no-any-return]  # a mapping's JSON is one
 
 
 def fresh_stack(caller: Caller, request: StackRequest, wish: Wish, now: datetime, settings: Settings) -> StackRow:

@@ -39,7 +39,7 @@ class Blueprints:
         row = await self.row(revision_id)
         blueprint = self.draw(
             stack,
-            parse_template(template_of(row), file=row.template_file or "template"),
+            parse_template(self._sealing.value(row.template), file=row.template_file or "template"),
             parse_environment(self._sealing.value(row.environment)),
             self._sealing.value(row.parameters),
             await self.files(row),
@@ -98,7 +98,7 @@ class Blueprints:
         return RevisionRow(
             id=ident,
             stack_id=stack_id,
-            template=_source(template),
+            template=self._sealing.text(template),
             template_file=file,
             files=None if files_of is not None else json.dumps(dict(blueprint.files)),
             files_of=files_of,
@@ -111,19 +111,3 @@ class Blueprints:
             },
             created_at=at,
         )
-
-
-def _source(template: Mapping[str, Any] | str) -> str:
-    return template if isinstance(template, str) else json.dumps(template, default=str)
-
-
-def template_of(row: RevisionRow) -> Mapping[str, Any] | str:
-    """As it was sent: a mapping was stored as JSON, which reads the same either way but for its places."""
-    text = row.template
-    if text.startswith("{"):
-        try:
-            parsed = json.loads(text)
-        except ValueError:  # YAML in flow style
-            return text
-        return parsed if isinstance(parsed, dict) else text
-    return text

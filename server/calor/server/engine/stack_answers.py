@@ -58,7 +58,7 @@ class StackAnswers:
         return [presenting.stack(row, {}, None) for row in page], count
 
     async def template(self, caller: Caller, name: str, ident: str) -> Mapping[str, Any]:
-        return requests.shown_template(await self._stored_revision(caller, name, ident))
+        return requests.shown_template(await self._stored_revision(caller, name, ident), self._tools.sealing)
 
     async def environment(self, caller: Caller, name: str, ident: str) -> Mapping[str, Any]:
         row = await self._stored_revision(caller, name, ident)

@@ -58,5 +58,5 @@ def _allow(row: ResourceRow, action: Action) -> None:
     state = f"{row.action.value}_{row.status.value}"
     if action is Action.RESUME and row.action not in _RESUMABLE:
         raise ResourceFailed(f"State {state} invalid for resume")
-    if action is Action.SUSPEND and row.status is not Status.COMPLETE and row.action is not Action.SUSPEND:
+    if action is Action.SUSPEND and row.status is not Status.COMPLETE and row.action not in _RESUMABLE:
         raise ResourceFailed(f"State {state} invalid for suspend")
