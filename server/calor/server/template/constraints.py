@@ -1,9 +1,10 @@
 """Checks a value by a constraint; says what is wrong in a sentence. One vocabulary for parameters and properties."""
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
+
+import regex  # type: ignore[import-untyped,unused-ignore]  # it ships no types
 
 from calor.server.template.local_constraints import LOCAL
 from calor.server.template.properties import (
@@ -108,18 +109,26 @@ def _listed(values: tuple[Any, ...]) -> str:
     return ", ".join(str(value) for value in values)
 
 
+PATTERN_SECONDS = 0.25
+"""How long one match may take: a pattern such as ``(a+)+$`` would take for ever (F168)."""
+
+
 def _pattern(rule: Pattern, value: Any, text: str) -> str | None:
     if not isinstance(value, str):
         return None
-    found = compiled(rule.regex).match(value)
+    try:
+        found = compiled(rule.regex).match(value, timeout=PATTERN_SECONDS)
+    except TimeoutError:
+        return f"{text} cannot be matched with the pattern {rule.regex} within {PATTERN_SECONDS} s"
     if found is None or found.end() != len(value):
         return f"{text} does not match the pattern {rule.regex}"
     return None
 
 
 @lru_cache(maxsize=1024)
-def compiled(regex: str) -> re.Pattern[str]:
-    return re.compile(regex)
+def compiled(pattern: str) -> "regex.Pattern[str]":
+    """By a library that knows a time-out; what it reads is what the standard one reads."""
+    return regex.compile(pattern)
 
 
 def schema_fault(rule: Constraint) -> str | None:
@@ -127,7 +136,7 @@ def schema_fault(rule: Constraint) -> str | None:
     if isinstance(rule, Pattern):
         try:
             compiled(rule.regex)
-        except (re.error, RecursionError, OverflowError) as error:
+        except (regex.error, RecursionError, OverflowError) as error:
             return f"{rule.regex!r} is not a regular expression: {error}"
     if isinstance(rule, Modulo):
         if rule.step == 0:

@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib import parse  # pure text functions; nothing is opened
 
 from calor.server.template.functions.base import Evaluation, Function, Refused, is_call
 from calor.server.template.values import UNKNOWN, Plain, Secret, has_secret, has_unknown, reveal, shape
@@ -244,6 +243,15 @@ class Digest(Function):
             raise Refused(f"the algorithm {algorithm!r} needs a length, which cannot be given here.") from None
 
 
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
+
+
+def quoted(text: str, safe: str = "/") -> str:
+    """Percent-encoded UTF-8 (RFC 3986), but for unreserved characters and those in ``safe``."""
+    kept = _UNRESERVED | frozenset(safe.encode())
+    return "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in text.encode())
+
+
 _URL_KEYS = ("scheme", "username", "password", "host", "port", "path", "query", "fragment")
 
 
@@ -274,13 +282,13 @@ class MakeUrl(Function):
         if ":" in scheme:
             raise Refused("the scheme must not have a colon.")
         authority, path, query = _authority(args), _part(args, "path"), _query(args.get("query"))
-        fragment = parse.quote(_part(args, "fragment")) if args.get("fragment") else ""
+        fragment = quoted(_part(args, "fragment")) if args.get("fragment") else ""
         url = f"{scheme}:" if scheme else ""
         if authority or (scheme == "file" and path.startswith("/")):
             url += f"//{authority}"
             if path and not path.startswith("/"):
                 path = f"/{path}"
-        url += parse.quote(path)
+        url += quoted(path)
         return url + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
 
 
@@ -294,8 +302,8 @@ def _part(args: Mapping[str, Any], key: str) -> str:
 
 
 def _authority(args: Mapping[str, Any]) -> str:
-    host, user = _part(args, "host"), parse.quote(_part(args, "username"), "")
-    password, port = parse.quote(_part(args, "password"), ""), args.get("port")
+    host, user = _part(args, "host"), quoted(_part(args, "username"), "")
+    password, port = quoted(_part(args, "password"), ""), args.get("port")
     text = f"[{host}]" if ":" in host and not host.startswith("[") else host
     if port not in (None, ""):
         text += f":{_port(port)}"
@@ -319,4 +327,5 @@ def _query(query: Any) -> str:
         return ""
     if not isinstance(query, Mapping):
         raise Refused(f"'query' must be a map, not {shape(query)}.")
-    return parse.urlencode({str(key): value for key, value in query.items()}, safe="/")
+    pairs = (f"{quoted(str(key))}={quoted(str(value))}" for key, value in query.items())
+    return "&".join(pairs).replace("%20", "+")
