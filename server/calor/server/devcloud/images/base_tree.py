@@ -104,7 +104,7 @@ def _copy_public(source: Path, target: Path) -> None:
 
 def _has_secret(source: Path) -> bool:
     content = source.read_bytes()
-    return _SECRET in content or (source.parent.name.startswith("sources.list") and b"@" in content)
+    return _SECRET in content or ("/apt/sources.list" in str(source) and b"@" in content)
 
 
 def _make_like(source: Path, target: Path) -> None:

@@ -60,11 +60,11 @@ def load(path: Path) -> Image:
 
 
 def built(cache: Path) -> list[Image]:
-    """All finished images in the cache, by folder name."""
-    return [load(each.parent) for each in sorted(cache.glob(f"*/{DESCRIPTION}"))]
+    """All finished images in the cache, the newest last."""
+    descriptions = sorted(cache.glob(f"*/{DESCRIPTION}"), key=lambda each: each.stat().st_mtime)
+    return [load(each.parent) for each in descriptions]
 
 
 def find(cache: Path, name: str) -> Image | None:
     """The newest finished image of that name."""
-    named = [each for each in built(cache) if each.name == name]
-    return max(named, key=lambda each: (each.path / DESCRIPTION).stat().st_mtime, default=None)
+    return next((each for each in reversed(built(cache)) if each.name == name), None)

@@ -1,13 +1,94 @@
 """Image ``debian-12``: a whole Debian from its packages (mmdebstrap) with the agent baked in."""
 
-from collections.abc import Callable
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from calor.server.devcloud.images.catalog import Image
+import calor.server
+from calor.server.devcloud.images import apt_sources, guest_parts
+from calor.server.devcloud.images.catalog import DESCRIPTION, Image, ImageError, load
+from calor.server.devcloud.images.commands import run
 
 NAME = "debian-12"
+SUITE = "bookworm"
+_RECIPE = 1  # raised when the way of making it changes
+_PACKAGES = (*guest_parts.PACKAGES, "less", "netbase", "openssl", "vim-tiny")
+
+_BAKE = r"""
+set -e
+mount --make-rprivate /
+cd "$ROOT"
+mount -t proc proc proc
+mount --rbind /dev dev
+mount -t tmpfs tmpfs run
+mount -t tmpfs tmpfs mnt
+mkdir mnt/calor
+mount --bind "$SOURCE" mnt/calor
+mount -o remount,bind,ro mnt/calor
+export HOME=/run LC_ALL=C.UTF-8 PATH=/usr/sbin:/usr/bin:/sbin:/bin ANSIBLE_NOCOLOR=1
+chroot . ansible-playbook -i localhost, -c local -e calor_hosts=localhost /mnt/calor/playbooks/bake-agent.yml
+"""
 
 
 async def build_debian(cache: Path, progress: Callable[[str], None]) -> Image:
-    """Make the image anew (minutes). Needs root and mmdebstrap; bakes the agent with playbooks/bake-agent.yml."""
-    raise NotImplementedError
+    """The image with the agent of this version: from the cache, or made (a minute or two). Needs root, mmdebstrap."""
+    source = sources_root()
+    path = cache / f"{NAME}-{_fingerprint(source)}"
+    if (path / DESCRIPTION).exists():
+        return load(path)
+    if os.geteuid() != 0:
+        raise ImageError(f"Image {NAME} is made by root only: its files belong to many users.")
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    progress(f"making image {NAME} from Debian's packages (a minute or two)")
+    await _bootstrap(path)
+    progress("baking the agent into it")
+    await run(
+        ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "sh", "-c", _BAKE],
+        what=f"Image {NAME}",
+        log=path / "build.log",
+        environment={**os.environ, "ROOT": str(path / "root"), "SOURCE": str(source)},
+    )
+    guest_parts.install(path / "root/etc", path / "root/usr/local")
+    for name in ("hostname", "resolv.conf"):
+        (path / "root/etc" / name).unlink(missing_ok=True)
+    properties = {"os_distro": "debian", "os_version": "12", "description": "Debian 12 with cloud-init, Ansible, agent"}
+    image = Image(name=NAME, path=path, layers={"/": [path / "root"]}, properties=properties)
+    image.save()
+    return image
+
+
+def sources_root() -> Path:
+    """Where playbooks, agent and cfntools lie: the checkout, or the installed package ``calor``."""
+    package = Path(calor.server.__file__).resolve().parents[1]  # …/calor
+    for root in (package, package.parents[1]):
+        if (root / "playbooks/bake-agent.yml").exists():
+            return root
+    raise ImageError("The playbook that bakes the agent (playbooks/bake-agent.yml) is not part of this installation.")
+
+
+async def _bootstrap(path: Path) -> None:
+    sources = path / "sources.list"
+    sources.write_text(apt_sources.lines(SUITE))
+    argv = ["mmdebstrap", "--mode=root", "--variant=minbase", f"--include={','.join(_PACKAGES)}", "--quiet"]
+    argv += [SUITE, str(path / "root")]
+    if sources.read_text():
+        argv.append(str(sources))
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
+    await run(argv, what=f"Image {NAME}", log=path / "build.log", environment=environment)
+
+
+def _fingerprint(source: Path) -> str:
+    """Changes with our recipe and with what is baked in."""
+    digest = hashlib.sha256(f"{_RECIPE}{_BAKE}{guest_parts.CLOUD_INIT}{_PACKAGES}{guest_parts.SCRIPTS}".encode())
+    for file in _baked(source):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _baked(source: Path) -> Iterator[Path]:
+    for folder in ("playbooks", "agent", "cfntools"):
+        for suffix in ("py", "yml", "j2"):
+            yield from sorted((source / folder).rglob(f"*.{suffix}"))

@@ -14,7 +14,6 @@ from calor.server.devcloud.sandbox.networks import Networks
 from calor.server.devcloud.sandbox.processes import Process
 from calor.server.devcloud.sandbox.records import Attached, Plugged, Running
 
-_METRIC = 100
 _KILL_TIME = 10.0
 _SETTINGS = {
     "ipv4/conf/default/arp_notify": "1",
@@ -22,6 +21,11 @@ _SETTINGS = {
     "ipv4/ip_unprivileged_port_start": "0",
 }
 log = logging.getLogger(__name__)
+
+
+def _metric(device: str) -> int:
+    """eth0's default route goes before eth1's."""
+    return 100 + int(device.removeprefix("eth"))
 
 
 class Server:
@@ -105,7 +109,7 @@ class Server:
             return
         device = running.free_device()
         self._keep(running.with_port(port.port_id, Plugged(port.network_id, device)))
-        await self._networks.plug(port, running.process, device, _METRIC + len(running.ports))
+        await self._networks.plug(port, running.process, device, _metric(device))
 
     async def unplug(self, port_id: str) -> None:
         if self._running is None or (plugged := self._running.ports.get(port_id)) is None:
@@ -159,9 +163,8 @@ class Server:
         for port in spec.ports:
             assert self._running is not None
             device = self._running.free_device()
-            metric = _METRIC + len(self._running.ports)
             self._keep(self._running.with_port(port.port_id, Plugged(port.network_id, device)))
-            await self._networks.plug(port, process, device, metric)
+            await self._networks.plug(port, process, device, _metric(device))
 
     async def _clean_up_at_end(self, running: Running) -> None:
         await running.process.wait()
