@@ -36,9 +36,15 @@ def test_servers_that_were_active_are_started_again_and_tokens_stay_good(dev_clo
 
 def test_a_server_in_build_is_built_after_the_restart(dev_cloud, demo):
     dev_cloud.running.cloud.faults.add(Rule(trouble=Trouble.NEVER_READY, method="POST", path="/servers$"))
-    server = demo.compute.create_server(name="slow", image_id=None, flavor_id="1", networks="none", block_device_mapping=[
-        {"boot_index": 0, "source_type": "blank", "destination_type": "volume", "volume_size": 1}
-    ])
+    server = demo.compute.create_server(
+        name="slow",
+        image_id=None,
+        flavor_id="1",
+        networks="none",
+        block_device_mapping=[
+            {"boot_index": 0, "source_type": "blank", "destination_type": "volume", "volume_size": 1}
+        ],
+    )
     dev_cloud.settle()
     docs = dev_cloud.running.cloud.docs
     assert demo.compute.get_server(server.id).status == "BUILD"
@@ -80,7 +86,10 @@ def test_a_wrong_token_stays_wrong_and_a_revoked_one_revoked_after_a_restart(dev
     dev_cloud.start()
     fresh = dev_cloud.connect()
     answer = fresh.session.get(
-        dev_cloud.state.identity + "/auth/projects", authenticated=False, headers={"X-Auth-Token": token}, raise_exc=False
+        dev_cloud.state.identity + "/auth/projects",
+        authenticated=False,
+        headers={"X-Auth-Token": token},
+        raise_exc=False,
     )
     assert answer.status_code == 401
     fresh.close()

@@ -94,16 +94,6 @@ def known_state(directory: Path) -> "DevState":
     return known
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return pid > 0
-
-
 @dev.command()
 @state_dir_option
 def env(directory: Path) -> None:
@@ -120,7 +110,7 @@ def status(directory: Path) -> None:
     known = known_state(directory)
     for name, url in (("cloud", known.identity), ("server", known.orchestration)):
         pid = known.pids.get(name, 0)
-        alive = "running" if is_alive(pid) else "not running"
+        alive = "running" if dev_files.is_alive(pid) else "not running"
         click.echo(f"{name:8}{alive:13}pid {pid:<8}{url}")
     click.echo(f"driver  {known.driver}")
 
@@ -130,11 +120,11 @@ def status(directory: Path) -> None:
 def stop(directory: Path) -> None:
     """End the dev cloud and its server; state and sandboxes stay."""
     known = known_state(directory)
-    pids = [pid for pid in dict.fromkeys(known.pids.values()) if pid and is_alive(pid)]
+    pids = [pid for pid in dict.fromkeys(known.pids.values()) if pid and dev_files.is_alive(pid)]
     for pid in pids:
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
-    while any(is_alive(pid) for pid in pids):
+    while any(dev_files.is_alive(pid) for pid in pids):
         if time.monotonic() > deadline:
             raise click.ClickException(f"Processes {pids} have not ended after {STOP_SECONDS:.0f} s.")
         time.sleep(0.05)

@@ -75,6 +75,19 @@ def write_ready(file: Path, record: Mapping[str, Any]) -> None:
     draft.replace(file)
 
 
+def is_alive(pid: int) -> bool:
+    """Whether a process has this id; 0 is none."""
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def progress(line: str) -> None:
     click.echo(line, err=True)
 

@@ -113,8 +113,11 @@ async def run(options: Options) -> None:
         asyncio.get_running_loop().add_signal_handler(one, stop.set)
     options.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     known = settled_state(options)
-    sockets = Sockets(known, server=options.processes > 0)
-    known = replace(known, ports=sockets.ports, pids={"cloud": os.getpid()})
+    if options.ready_file is not None:
+        await asyncio.to_thread(options.ready_file.unlink, missing_ok=True)
+    sockets = _bound(options, known)
+    alive = {name: pid for name, pid in known.pids.items() if name == "server" and options.processes == 0}
+    known = replace(known, ports=sockets.ports, pids={**alive, "cloud": os.getpid()})
     dev_files.write(options.directory, known)
     driver, images = await make_driver(known.driver, options.directory)
     async with AsyncExitStack() as stack:
@@ -132,13 +135,28 @@ async def run(options: Options) -> None:
         except DriverError as exc:
             raise state.StateError(str(exc)) from exc
         pid = await stack.enter_async_context(_server(options))
-        known = replace(known, pids={"cloud": os.getpid(), "server": pid})
+        known = replace(known, pids={**known.pids, **({"server": pid} if pid else {})})
         state.save(options.directory, known)
         record = dev_files.ready_record(options.directory, known)
         if options.ready_file is not None:
             dev_files.write_ready(options.ready_file, record)
         dev_files.greet(options.directory, known, driver.describe())
         await stop.wait()
+
+
+def _bound(options: Options, known: state.DevState) -> Sockets:
+    """The sockets; where a port is taken by this very dev cloud, the refusal says so."""
+    try:
+        return Sockets(known, server=options.processes > 0)
+    except state.StateError as exc:
+        cloud, server = known.pids.get("cloud", 0), known.pids.get("server", 0)
+        if dev_files.is_alive(cloud):
+            raise state.StateError(f"{exc} This dev cloud seems to run already (pid {cloud}): calor dev stop") from exc
+        if dev_files.is_alive(server):
+            raise state.StateError(
+                f"{exc} Its own server seems to run still (pid {server}): give --cloud-only to start the cloud beside it."
+            ) from exc
+        raise
 
 
 @asynccontextmanager

@@ -76,7 +76,7 @@ def striking(rule: Rule) -> Iterator[None]:
 
 
 def fate() -> tuple[str | None, str]:
-    """What is to become of the thing that the present call creates: (``never_ready`` or ``broken``, message), or None."""
+    """What becomes of the thing that the present call creates: (``never_ready``, ``broken`` or None, message)."""
     rule = _STRIKING.get()
     if rule is None or rule.trouble not in (Trouble.NEVER_READY, Trouble.BROKEN):
         return None, ""

@@ -52,8 +52,8 @@ class MetadataDocuments:
         documents = {
             "meta_data.json": self._meta_data,
             "network_data.json": self._network_data,
-            "vendor_data.json": lambda _: {},
-            "vendor_data2.json": lambda _: {"static": {}},
+            "vendor_data.json": _no_vendor_data,
+            "vendor_data2.json": _no_dynamic_vendor_data,
         }
         make = documents.get(parts[1])
         if make is None or len(parts) > 2:
@@ -146,6 +146,14 @@ class MetadataDocuments:
             key = {"_name": "0=" + server["key_name"], "openssh-key": server["public_key"]}
             tree["public-keys"] = {"0": key}
         return tree
+
+
+def _no_vendor_data(server: Doc) -> Doc:
+    return {}
+
+
+def _no_dynamic_vendor_data(server: Doc) -> Doc:
+    return {"static": {}}
 
 
 def _ec2_listing(node: Doc) -> str:

@@ -1,4 +1,4 @@
-"""The state directory: ``dev.json`` with ports, passwords and keys that outlive a restart, and the files made of them."""
+"""The state directory: ``dev.json`` with ports, passwords and keys that outlive a restart, and clouds.yaml."""
 
 import json
 import os

@@ -31,7 +31,8 @@ def create(call: Call) -> Answer:
     if volume["status"] != "available" and not (force and volume["status"] == "in-use"):
         raise ApiError(
             400,
-            f"Invalid volume: Volume {volume['id']} status must be available, but current status is: {volume['status']}.",
+            f"Invalid volume: Volume {volume['id']} status must be available, "
+            f"but current status is: {volume['status']}.",
         )
     doc = {
         "id": new_id(),

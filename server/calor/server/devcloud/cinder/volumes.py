@@ -9,8 +9,8 @@ from calor.server.devcloud.tasks import enqueue, withdraw
 
 DEFAULT_TYPE = "__DEFAULT__"
 NOT_DELETABLE = (
-    "Invalid volume: Volume status must be available or error or error_restoring or error_extending or error_managing and "
-    "must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be disassociated from "
+    "Invalid volume: Volume status must be available or error or error_restoring or error_extending or error_managing "
+    "and must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be disassociated from "
     "snapshots after volume transfer."
 )
 

@@ -100,8 +100,8 @@ def _association(call: Call, doc: Doc, port_id: Any, fixed_ip: Any) -> Doc:
         if other["id"] != doc["id"] and other["floating_network_id"] == doc["floating_network_id"]:
             raise conflict(
                 "FloatingIPPortAlreadyAssociated",
-                f"Cannot associate floating IP {doc['floating_ip_address']} ({doc['id']}) with port {port_id} using fixed "
-                f"IP {fixed['ip_address']}, as that fixed IP already has a floating IP on external network "
+                f"Cannot associate floating IP {doc['floating_ip_address']} ({doc['id']}) with port {port_id} using "
+                f"fixed IP {fixed['ip_address']}, as that fixed IP already has a floating IP on external network "
                 f"{doc['floating_network_id']}.",
             )
     router = _router_to(call, doc["floating_network_id"], fixed["subnet_id"])
@@ -116,8 +116,8 @@ def _router_to(call: Call, network_id: str, subnet_id: str) -> Doc:
             return router
     raise ApiError(
         404,
-        f"External network {network_id} is not reachable from subnet {subnet_id}. Therefore, cannot associate Port with a "
-        "Floating IP.",
+        f"External network {network_id} is not reachable from subnet {subnet_id}. Therefore, cannot associate Port with "
+        "a Floating IP.",
         "ExternalGatewayForFloatingIPNotFound",
     )
 

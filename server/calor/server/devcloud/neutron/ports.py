@@ -75,7 +75,7 @@ def create(call: Call) -> Answer:
 
 
 def make(call: Call, part: Doc, *, of_service: bool = False) -> Doc:
-    """A new port as asked; also Nova's way to one. ``of_service``: Neutron's own, on networks users may not plug into."""
+    """A new port as asked; also Nova's way to one. ``of_service``: Neutron's own, also where users may not plug."""
     network = found(call, NETWORK, require_uuid("network_id", part.get("network_id")))
     if not of_service and not network.get("shared") and not call.sees(network):
         raise ApiError(403, "rule:create_port is disallowed by policy", "PolicyNotAuthorized")

@@ -168,8 +168,8 @@ def _refuse_overlap(call: Call, router: Doc, subnet: Doc) -> None:
         theirs = ipaddress.ip_network(other["cidr"])
         if theirs.version == net.version and net.overlaps(theirs):
             raise bad(
-                f"Bad router request: Cidr {subnet['cidr']} of subnet {subnet['id']} overlaps with cidr {other['cidr']} "
-                f"of subnet {other['id']}.",
+                f"Bad router request: Cidr {subnet['cidr']} of subnet {subnet['id']} overlaps with cidr "
+                f"{other['cidr']} of subnet {other['id']}.",
                 "BadRequest",
             )
 
@@ -249,8 +249,8 @@ def _refuse_needed(call: Call, router: Doc, subnet_id: str) -> None:
         ):
             raise conflict(
                 "RouterInterfaceInUseByFloatingIP",
-                f"Router interface for subnet {subnet_id} on router {router['id']} cannot be deleted, as it is required "
-                "by one or more floating IPs.",
+                f"Router interface for subnet {subnet_id} on router {router['id']} cannot be deleted, as it is "
+                "required by one or more floating IPs.",
             )
 
 

@@ -109,7 +109,8 @@ def _refuse_overlap(call: Call, doc: Doc) -> None:
         theirs = ipaddress.ip_network(other["cidr"])
         if other["id"] != doc["id"] and theirs.version == net.version and net.overlaps(theirs):
             raise invalid(
-                f"Requested subnet with cidr: {doc['cidr']} for network: {doc['network_id']} overlaps with another subnet."
+                f"Requested subnet with cidr: {doc['cidr']} for network: {doc['network_id']} overlaps with "
+                "another subnet."
             )
 
 
@@ -149,8 +150,8 @@ def remove(call: Call) -> Answer:
         if any(fixed["subnet_id"] == doc["id"] for fixed in port["fixed_ips"]):
             raise conflict(
                 "SubnetInUse",
-                f"Unable to complete operation on subnet {doc['id']}: One or more ports have an IP allocation from this "
-                "subnet.",
+                f"Unable to complete operation on subnet {doc['id']}: One or more ports have an IP allocation from "
+                "this subnet.",
             )
     call.docs.drop("subnet", doc["id"])
     return Answer(status=204)
