@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import random
+import uuid
 from datetime import timedelta
 from typing import Any
 
@@ -208,7 +209,7 @@ async def test_whatever_is_asked_a_delete_leads_out(world: Any, verbs: list[str]
     engine = await world.engine()
     await engine.orchestrator.start()
     size, count = 1, 3
-    stack = await engine.create("any", template(size, count))
+    stack = await engine.create(f"any-{uuid.uuid4().hex}", template(size, count))
     for verb in verbs:
         if verb == "wait":
             await engine.ended(stack)

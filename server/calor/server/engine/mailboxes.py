@@ -12,8 +12,11 @@ from calor.server.store.database import Database
 from calor.server.store.guest_models import Mailbox
 from calor.server.store.writes import Change, Fence, Insert, Write
 
-TOGETHER = 0.008
-"""Seconds that a first change waits for others, so that an agent sees in one poll what became ready at once."""
+QUIET = 0.015
+"""Seconds without another change after which what has come is delivered: what becomes ready at once goes through the
+same few steps, each some milliseconds apart, and an agent is to see it in one poll."""
+ROUNDS = 8
+"""How often a delivery is put off at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +53,20 @@ class Mailboxes:
         await delivered
 
     async def _deliver(self) -> None:
-        await asyncio.sleep(TOGETHER)
-        posts, self._waiting, self._round = self._waiting, [], None
+        """One delivery after the other, as long as there is something to deliver."""
+        try:
+            while self._waiting:
+                for _ in range(ROUNDS):
+                    count = len(self._waiting)
+                    await asyncio.sleep(QUIET)
+                    if len(self._waiting) == count:
+                        break
+                posts, self._waiting = self._waiting, []
+                await self._commit(posts)
+        finally:
+            self._round = None
+
+    async def _commit(self, posts: Sequence[_Post]) -> None:
         servers = sorted({post.server_id for post in posts})
         bumps = [await self._bump(server) for server in servers]
         commits = [self._journal.commit(post.writes, fence=post.fence) for post in posts]

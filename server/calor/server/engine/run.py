@@ -91,8 +91,8 @@ class Run:
         async def work(key: Key, stop: Stop) -> None:
             if key.task == Task.APPLY.value:
                 await Applying(bench, key.name, stop).run()
-            else:
-                await remove(bench, self._tree.rows[key.subject], stop)
+            elif (row := self._tree.rows.get(key.subject)) is not None:  # else it has gone meanwhile
+                await remove(bench, row, stop)
 
         def ended(key: Key) -> None:
             if key.task == Task.APPLY.value:
@@ -145,7 +145,8 @@ class Run:
         walk.extend(needs)
 
         async def work(key: Key, stop: Stop) -> None:
-            await visit(bench, self._tree.rows[key.subject], action, stop)
+            if (row := self._tree.rows.get(key.subject)) is not None:
+                await visit(bench, row, action, stop)
 
         return await self._walk(walk, work)
 
