@@ -31,7 +31,8 @@ async def identified(request: web.Request, handler: Handler) -> web.StreamRespon
     with logs.request(ident):
         response = await handler(request)
         response.headers[_HEADER] = ident
-        log.info(
+        log.log(
+            _level(request, response),
             "request",
             extra={
                 "method": request.method,
@@ -43,6 +44,12 @@ async def identified(request: web.Request, handler: Handler) -> web.StreamRespon
             },
         )
     return response
+
+
+def _level(request: web.Request, response: web.StreamResponse) -> int:
+    """What thousands of agents and balancers ask all day long is of no interest unless it fails."""
+    is_routine = request.path.startswith("/guest/") or request.path == "/healthcheck"
+    return logging.DEBUG if is_routine and response.status < 400 else logging.INFO
 
 
 def answering_errors(answer: ErrorAnswer) -> Middleware:
