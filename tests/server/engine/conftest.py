@@ -13,11 +13,10 @@ import pytest
 
 from calor.server import store
 from calor.server.cloud.credentials import CredentialKind, Credentials
-from calor.server.cloud.errors import CloudFailed, CloudMissing, CloudUncertain
+from calor.server.cloud.errors import CloudFailed, CloudMissing
 from calor.server.engine.orchestrator import Orchestrator
 from calor.server.engine.settings import Settings
-from calor.server.engine.views import Status, StackIdentity, StackRequest, StackView
-from calor.server.errors import EntityNotFound
+from calor.server.engine.views import StackIdentity, StackRequest, StackView, Status
 from calor.server.identity import Caller, Keys
 from calor.server.resources.registry import Types, installed
 

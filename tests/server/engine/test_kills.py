@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from calor.server import store
-from calor.server.store import queries
 from calor.server.cloud.door import Collection
 from calor.server.resources.base import ResourceType
+from calor.server.store import queries
 from calor.server.store.writes import LeaseLost
 
 THINGS = Collection(service="compute", single="thing", plural="things")

@@ -3,6 +3,10 @@
 import json
 from typing import Any
 
+import pytest
+
+from calor.server.errors import InvalidInput, RequestLimitExceeded
+
 MEMBER = """
 heat_template_version: 2021-04-16
 parameters:
@@ -133,3 +137,18 @@ async def test_f023_nested_waits_hold_no_slot(engine: Any) -> None:
     stack = await engine.create("f023", template, files=files)
     view = await engine.reached(stack, "CREATE_COMPLETE", 60)
     assert view.outputs[0].value == "deep7"
+
+
+async def test_faults_of_nested_templates_are_found_before_anything_is_stored(engine: Any) -> None:
+    template = hot({"m": {"type": "m.yaml", "properties": {"text": "t"}}})
+    with pytest.raises(InvalidInput, match=r"m\.yaml:7:.*OS::Heat::TestResorce"):
+        await engine.create("bad", template, files={"m.yaml": MEMBER.replace("TestResource", "TestResorce")})
+    group = {"type": "OS::Heat::ResourceGroup", "properties": {"resource_def": {"type": "No::Such"}}}
+    with pytest.raises(InvalidInput, match="No::Such"):
+        await engine.create("bad", hot({"g": group}))
+    loop = MEMBER.replace(
+        'inner: {type: "OS::Heat::TestResource", properties: {value: {get_param: text}}}',
+        "inner: {type: m.yaml, properties: {text: {get_param: text}}}",
+    )
+    with pytest.raises(RequestLimitExceeded, match="max_nested_stack_depth"):
+        await engine.create("bad", template, files={"m.yaml": loop})

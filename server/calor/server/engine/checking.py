@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Sequence
 
 from calor.server.engine import credentials, requests
-from calor.server.engine.blueprint import Blueprint, validate
+from calor.server.engine.blueprint import Blueprint
+from calor.server.engine.nested_checks import check_tree
 from calor.server.engine.requests import Wish
 from calor.server.engine.revisions import Blueprints
 from calor.server.engine.tools import Tools
@@ -38,12 +39,14 @@ class Checks:
     async def checked(self, caller: Caller, stack: StackRow, wish: Wish) -> Blueprint:
         """Raises `InvalidInput` with all that is wrong, as far as it can be known before anything is done."""
         blueprint = self._blueprints.draw(stack, wish.template, wish.environment, wish.given, wish.files)
-        limit = self._tools.settings.max_resources_per_stack
-        if 0 <= limit < len(blueprint.kinds):
+        settings = self._tools.settings
+        findings = check_tree(blueprint, self._tools.registry, settings.max_nested_stack_depth)
+        limit, pending = settings.max_resources_per_stack, findings.pending
+        if 0 <= limit < findings.resources:
             raise RequestLimitExceeded(
-                f"max_resources_per_stack: a stack may have {limit} resources, this one has {len(blueprint.kinds)}."
+                f"max_resources_per_stack: a tree of stacks may have {limit} resources, this one has "
+                f"{findings.resources}."
             )
-        pending = validate(blueprint)
         if pending:
             await self._ask_cloud(caller, blueprint, pending, stack.region)
         return blueprint
