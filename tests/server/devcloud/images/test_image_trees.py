@@ -28,7 +28,7 @@ def machine(tmp_path: Path) -> Path:
         "etc/ssl/certs/ca.crt": "certificate",
         "etc/machine-id": "this machine",
         "etc/apt/sources.list": "deb https://user:pass@example.org/debian bookworm main",
-        "etc/passwd": "root:x:0:0::/root:/bin/bash\nann:x:1000:1000::/home/ann:/bin/sh\nsshd:x:101:65534:::/bin/false\n",
+        "etc/passwd": "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nsshd:x:101:65534:::/bin/false\n",
         "etc/group": "root:x:0:\nsudo:x:27:ann\nann:x:1000:\n",
         "etc/shadow": "root:$6$hash:1::::::\n",
         "var/lib/dpkg/status": "Package: pkg\n",
