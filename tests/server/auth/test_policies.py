@@ -1,14 +1,15 @@
 """Access rules: Heat's, overridable by the operator."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from calor.server.auth import Policy
 from calor.server.auth.policies import RULES
-from calor.server.config import load
-from calor.server.errors import Forbidden
+from calor.server.config import ConfigurationFault, load
+from calor.server.errors import Forbidden, ServiceUnavailable
 from calor.server.identity import Caller
 
 ROUTES = Path(__file__).parents[4] / "shared/reference/api-routes.json"
@@ -65,3 +66,25 @@ def test_an_operator_overrides_a_rule(tmp_path: Path) -> None:
     assert not policy.may(caller("member"), "stacks:create")
     assert policy.may(caller("auditor"), "stacks:global_index")
     assert policy.may(caller("reader"), "stacks:index")
+
+
+@pytest.mark.parametrize("text", ['"stacks:create": "role:', "a: [", '"stacks:create": 5'])
+def test_a_policy_file_that_cannot_be_read_is_named_at_start(tmp_path: Path, text: str) -> None:
+    (tmp_path / "policy.yaml").write_text(text)
+    conf = tmp_path / "calor.conf"
+    conf.write_text(f"[oslo_policy]\npolicy_file = {tmp_path}/policy.yaml\n")
+    with pytest.raises(ConfigurationFault, match=r"policy\.yaml"):
+        Policy(load([conf]).raw)
+
+
+def test_an_edit_that_breaks_the_file_refuses_everything(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text('"stacks:create": "role:stack_maker"\n')
+    conf = tmp_path / "calor.conf"
+    conf.write_text(f"[oslo_policy]\npolicy_file = {file}\n")
+    policy = Policy(load([conf]).raw)
+    assert policy.may(caller("stack_maker"), "stacks:create")
+    file.write_text("a: [")
+    os.utime(file, (0, 2**31))
+    with pytest.raises(ServiceUnavailable):
+        policy.may(caller("stack_maker"), "stacks:create")

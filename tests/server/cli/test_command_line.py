@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import sqlite3
@@ -82,6 +83,27 @@ def test_db_upgrade_makes_the_schema_and_version_shows_it(tmp_path: Path) -> Non
     database.close()
     after = CliRunner().invoke(main, ["db", "version", "--config-file", str(conf)])
     assert (after.exit_code, "which is this server's" in after.output) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("sqlite:////nowhere/at/all.sqlite", "there is no folder /nowhere/at"),
+        ("nonsense", "cannot be opened"),
+        ("mysql://heat:geheim@127.0.0.1:1/heat", "mysql://heat:\\*\\*\\*@127.0.0.1:1/heat cannot be opened"),
+    ],
+)
+def test_a_database_that_cannot_be_opened_is_one_line_without_its_password(
+    tmp_path: Path, url: str, words: str
+) -> None:
+    conf = configuration(tmp_path)
+    conf.write_text(conf.read_text() + f"[database]\nconnection = {url}\n")
+    for verb in ("upgrade", "version"):
+        result = CliRunner().invoke(main, ["db", verb, "--config-file", str(conf)])
+        assert result.exit_code == 1
+        assert re.search(words, result.output)
+        assert "geheim" not in result.output
+        assert "Traceback" not in result.output
 
 
 class Server:

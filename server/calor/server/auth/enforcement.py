@@ -1,19 +1,26 @@
 """Access rules: oslo.policy over our defaults and the operator's ``policy.yaml``."""
 
+import logging
 from typing import Any
 
 from oslo_policy import policy
 
 from calor.server.auth.policies import RULES
-from calor.server.errors import Forbidden
+from calor.server.config import ConfigurationFault
+from calor.server.errors import Forbidden, ServiceUnavailable
 from calor.server.identity.callers import Caller
+
+log = logging.getLogger(__name__)
 
 
 class Policy:
     """Says whether a caller may do something in his own project. One per process."""
 
     def __init__(self, conf: Any) -> None:
-        """``conf`` is oslo.config's object (`Settings.raw`); ``[oslo_policy] policy_file`` is read from it."""
+        """``conf`` is oslo.config's object (`Settings.raw`); ``[oslo_policy] policy_file`` is read from it.
+
+        Raises `ConfigurationFault` when that file cannot be understood.
+        """
         self._enforcer = policy.Enforcer(conf)
         self._enforcer.suppress_default_change_warnings = True
         self._enforcer.register_defaults(
@@ -24,14 +31,25 @@ class Policy:
                 for rule in RULES
             ]
         )
+        try:
+            self._enforcer.load_rules(force_reload=True)
+        except (ValueError, TypeError) as exc:
+            raise ConfigurationFault(
+                f"The access rules in {conf.oslo_policy.policy_file} cannot be read: {exc}"
+            ) from exc
 
     def may(self, caller: Caller, rule: str) -> bool:
-        """``rule`` is a name of `policies.RULES`."""
+        """``rule`` is a name of `policies.RULES`. An edit that broke the file while we run refuses everything."""
         target = {"project_id": caller.project_id, "tenant": caller.project_id}
         try:
             return bool(self._enforcer.authorize(rule, target, _credentials(caller)))
         except policy.InvalidScope:
             return False
+        except (ValueError, TypeError) as exc:
+            log.exception("the access rules cannot be read")
+            raise ServiceUnavailable(
+                "The server's access rules cannot be read; its administrator must mend them."
+            ) from exc
 
     def require(self, caller: Caller, rule: str) -> None:
         """Raises `Forbidden` unless the caller may."""

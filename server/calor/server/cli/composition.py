@@ -18,6 +18,7 @@ from calor.server.api import serve
 from calor.server.api.app import cfn_app, orchestration_app
 from calor.server.api.keys import ApiSettings
 from calor.server.auth import KeystoneTokens, Policy
+from calor.server.cli.database_faults import DatabaseFault, database_faults
 from calor.server.cli.lazy_door import LazyDoor
 from calor.server.cloud.settings import CloudSettings
 from calor.server.config import ConfigurationFault, GuestUrls, Settings
@@ -56,7 +57,7 @@ async def running(settings: Settings, *, upgrade: bool = False) -> AsyncIterator
     async with AsyncExitStack() as stack:
         try:
             served = await _start(settings, stack, upgrade=upgrade)
-        except (ConfigurationFault, KeyFileFault, serve.ListenFault, store.SchemaUnknown) as exc:
+        except (ConfigurationFault, DatabaseFault, KeyFileFault, serve.ListenFault, store.SchemaUnknown) as exc:
             raise StartFault(str(exc)) from exc
         yield served
         log.info("stopping")
@@ -97,9 +98,10 @@ async def _engine(
     settings: Settings, urls: GuestUrls, door: LazyDoor, stack: AsyncExitStack, *, upgrade: bool
 ) -> Orchestrator:
     key_material = keys.load_or_create(settings.key_file)
-    if upgrade:
-        await store.upgrade(settings.database_url)
-    database = await store.open_database(settings.database_url)
+    with database_faults(settings.database_url):
+        if upgrade:
+            await store.upgrade(settings.database_url)
+        database = await store.open_database(settings.database_url)
     stack.push_async_callback(database.close)
     return Orchestrator(
         database=database,

@@ -54,9 +54,12 @@ def load(path: Path) -> Keys:
 
 def load_or_create(path: Path) -> Keys:
     """Read the key file, or make it with fresh keys. Two processes that start together agree on one file."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _create(path, Keys.generate())
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _create(path, Keys.generate())
+    except OSError as exc:
+        raise KeyFileFault(f"The key file {path} cannot be made: {exc.strerror or exc}.") from exc
     return load(path)
 
 
