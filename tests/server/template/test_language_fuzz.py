@@ -85,7 +85,7 @@ def test_any_sections_are_a_template_or_problems(sections: dict[str, Any]) -> No
         assert all(problem.message for problem in refused.problems)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(CALLS, st.sampled_from(sorted(HOT_TABLES)))
 def test_any_call_gives_a_value_or_an_error_of_ours(tree: Any, version: str) -> None:
     template = {

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from calor.server.errors import InvalidInput, Problem
+from calor.server.errors import InvalidInput, Problem, RequestLimitExceeded
 from calor.server.template import Limits, bind, convert, parse_environment, parse_template, plain
 from calor.server.template.properties import Kind, PropertySchema
 from calor.server.template.reader import read
@@ -145,15 +145,23 @@ def test_absurd_depth_is_refused(text: str) -> None:
 
 
 def test_a_text_above_the_size_limit_is_refused_with_the_limit() -> None:
-    (problem,) = problems_of(HEAD + "description: " + "x" * 2000, limits=Limits(size=1000))
-    assert "1000" in problem.message
-    assert "max_template_size" in problem.message
+    with pytest.raises(RequestLimitExceeded, match=r"1000 \(max_template_size\)"):
+        parse_template(HEAD + "description: " + "x" * 2000, limits=Limits(size=1000))
 
 
 def test_json_numbers_stay_what_json_says() -> None:
     root = root_of('{"a": "0755", "b": "yes", "c": "1:30", "d": 1e3, "e": 1.0}')
     assert root == {"a": "0755", "b": "yes", "c": "1:30", "d": 1000.0, "e": 1.0}
     assert not any(isinstance(value, Plain) for value in root.values())  # type: ignore[attr-defined]
+
+
+def test_json_text_has_places_too() -> None:
+    text = '{\n  "heat_template_version": "2018-08-31",\n  "resources": {\n    "a": {"type": 5, "tipe": "T"}\n  }\n}'
+    assert [(problem.path, problem.line, problem.column) for problem in problems_of(text)] == [
+        ("resources.a.tipe", 4, 22),
+        ("resources.a", 4, 5),
+    ]
+    assert read('{\t"a": 1e3}', file="f", limits=Limits()).root == {"a": 1000.0}
 
 
 def test_a_mapping_that_the_client_parsed_is_checked_for_depth_and_size() -> None:

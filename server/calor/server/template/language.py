@@ -20,7 +20,7 @@ __all__ = ["Limits", "parse_template"]
 def parse_template(
     text: str | Mapping[str, Any], *, file: str = "template", strict: bool = False, limits: Limits | None = None
 ) -> Template:
-    """Parse text or an already parsed mapping. Raises `InvalidInput` with all problems.
+    """Parse text or an already parsed mapping. Raises `InvalidInput` with all problems, `RequestLimitExceeded`.
 
     ``strict`` makes warnings (a duplicate key) errors.
     """

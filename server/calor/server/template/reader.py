@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from calor.server.errors import InvalidInput, Problem
+from calor.server.errors import InvalidInput, Problem, RequestLimitExceeded
 from calor.server.template.source import Faults, MarkedList, MarkedMap, Source
 from calor.server.template.values import Plain
 
@@ -39,14 +39,14 @@ class Reading:
 
 
 def read(text: str, *, file: str, limits: Limits, strict: bool = False) -> Reading:
-    """Read one document of YAML or JSON. Raises `InvalidInput`; ``strict`` makes warnings errors."""
+    """Read one document of YAML or JSON. Raises `InvalidInput`, `RequestLimitExceeded`; ``strict`` makes warnings
+    errors."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
         raise InvalidInput([Problem(message=_not_text(error.start), file=file)]) from None
     if size > limits.size:
-        message = f"The text has {size} bytes; the limit is {limits.size} (max_template_size)."
-        raise InvalidInput([Problem(message=message, file=file)])
+        raise RequestLimitExceeded(f"{file} has {size} bytes; the limit is {limits.size} (max_template_size).")
     reading = _read_json(text, file, limits) if text.lstrip()[:1] == "{" else None
     reading = reading or _read_yaml(text, file, limits)
     if strict and reading.warnings:
@@ -74,7 +74,26 @@ def _read_json(text: str, file: str, limits: Limits) -> Reading | None:
     except RecursionError:
         raise InvalidInput([Problem(message=_too_deep(limits), file=file)]) from None
     check_shape(root, file=file, limits=limits)
-    return Reading(root, tuple(warnings))
+    try:
+        marked = _read_yaml(text, file, limits)
+    except InvalidInput:
+        return Reading(root, tuple(warnings))  # JSON that YAML does not read (tabs): values without places
+    return Reading(_placed(root, marked.root), marked.warnings)
+
+
+def _placed(value: Any, marked: Any) -> Any:
+    """The value that JSON gives with the places that YAML gives."""
+    if isinstance(marked, MarkedMap) and isinstance(value, dict) and marked.keys() == value.keys():
+        found = MarkedMap()
+        found.marks = marked.marks
+        found.update({key: _placed(item, marked[key]) for key, item in value.items()})
+        return found
+    if isinstance(marked, MarkedList) and isinstance(value, list):
+        items = MarkedList()
+        items.marks = marked.marks
+        items.extend(_placed(item, beside) for item, beside in zip(value, marked, strict=True))
+        return items
+    return value
 
 
 def _too_deep(limits: Limits) -> str:

@@ -147,3 +147,10 @@ class Evaluation:
 
 def is_call(value: Any) -> bool:
     return isinstance(value, Function)
+
+
+def exactly(args: Any, count: int, what: str) -> list[Any]:
+    """The arguments, if they are a list of so many. Raises `Refused`."""
+    if not isinstance(args, list) or len(args) != count:
+        raise Refused(f"takes a list of {what}.")
+    return args

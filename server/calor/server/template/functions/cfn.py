@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from calor.server.template.functions.base import Evaluation, Function, Refused, is_call
+from calor.server.template.functions.base import Evaluation, Function, Refused, exactly, is_call
 from calor.server.template.functions.lookups import GetAttrSelect, GetResource
 from calor.server.template.functions.text import Replace
 from calor.server.template.model import Reference
@@ -70,7 +70,7 @@ class FindInMap(Function):
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
         here: Any = at.mappings
-        for key in args:
+        for key in exactly(args, 3, "a map and two keys"):
             if not isinstance(here, Mapping) or not isinstance(key, str | int) or key not in here:
                 raise Refused(f"there is no {key!r} in the mappings.")
             here = here[key]
@@ -87,7 +87,7 @@ class Select(Function):
             yield "takes a list of an index or key and a list or map."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
-        key, items = args
+        key, items = exactly(args, 2, "an index or key and a list or map")
         if items in ("", None):
             return ""
         if isinstance(items, str):
@@ -140,7 +140,7 @@ class CfnSplit(Function):
             yield "takes a list of a delimiter and a text."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
-        delimiter, text = args
+        delimiter, text = exactly(args, 2, "a delimiter and a text")
         if not isinstance(delimiter, str) or not isinstance(text, str) or not delimiter:
             raise Refused("takes a list of a delimiter and a text.")
         return text.split(delimiter)
@@ -156,7 +156,8 @@ class CfnReplace(Replace):
             yield "takes a list of a map of values and a template."
 
     def parts(self, args: Any) -> tuple[Any, Any]:
-        return args[1], args[0]
+        params, template = exactly(args, 2, "a map of values and a template")
+        return template, params
 
 
 class MemberListToMap(Function):
@@ -169,7 +170,7 @@ class MemberListToMap(Function):
             yield "takes a list of a key's name, a value's name and a list of members."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
-        key_name, value_name, members = args
+        key_name, value_name, members = exactly(args, 3, "a key's name, a value's name and a list of members")
         if not isinstance(key_name, str) or not isinstance(value_name, str) or not isinstance(members, list):
             raise Refused("takes a list of a key's name, a value's name and a list of members.")
         rows: dict[str, dict[str, str]] = {}

@@ -212,7 +212,7 @@ class Repeat(Function):
         args = bare(args)
         if not isinstance(args, Mapping):
             raise Refused("takes a map with the keys 'template' and 'for_each'.")
-        each = bare(args["for_each"])
+        each = bare(args.get("for_each"))
         if each is UNKNOWN:
             return UNKNOWN
         if not isinstance(each, Mapping):
@@ -223,7 +223,7 @@ class Repeat(Function):
         values = [self._values(placeholder, reveal(items)) for placeholder, items in each.items()]
         if has_unknown(values):
             return UNKNOWN
-        template = args["template"]
+        template = args.get("template")
         found = [_fill(template, dict(zip(each, row, strict=True))) for row in self.rows(each, values, args)]
         return Secret(found) if secret else found
 

@@ -15,7 +15,7 @@ from calor.server.template.values import shape
 
 LIMIT_ITERATORS = 200
 MEMORY_QUOTA = 10000
-LIMIT_STEPS = 10_000  # calls of functions and operators, each some 75 µs; nested loops multiply
+LIMIT_STEPS = 6_000  # calls of functions and operators, each some 75 µs; nested loops multiply
 _FROM_FUNCTIONS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError, StopIteration)
 """The library lets the errors of its built-in functions through as they are."""
 

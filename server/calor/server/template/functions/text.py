@@ -160,7 +160,7 @@ class Replace(Function):
     def parts(self, args: Any) -> tuple[Any, Any]:
         if not isinstance(args, Mapping):
             raise Refused("takes a map with the keys 'template' and 'params'.")
-        return args["template"], args["params"]
+        return args.get("template"), args.get("params")
 
     def substitute(self, template: str, values: Mapping[str, str]) -> str:
         return replace_all(template, values)[0]
