@@ -69,6 +69,11 @@ async def test_an_application_credential_works_and_a_restricted_ones_token_canno
     assert await door.open(given(restricted)).list(FLAVORS), "its token does without being exchanged"
     with pytest.raises(Forbidden, match="--unrestricted"):
         await door.delegate(restricted)
+    requests.delete(
+        f"{lab.auth['auth_url']}/users/{caller.user_id}/application_credentials/{secret['id']}",
+        headers={"X-Auth-Token": caller.token},
+        timeout=60,
+    ).raise_for_status()
 
 
 async def test_names_are_found_and_what_is_missing_is_none(lab: Any, door: SdkDoor) -> None:

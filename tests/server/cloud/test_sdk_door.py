@@ -53,6 +53,7 @@ async def test_what_is_created_is_found_changed_and_deleted(cloud: Cloud) -> Non
     assert await cloud.find(SERVERS, "web") is None
 
 
+@pytest.mark.slow
 async def test_f147_a_service_that_says_429_is_waited_for_as_long_as_it_asks(cloud: Cloud, fake: Any) -> None:
     fake.plan = first(2, (429, BUSY, {"Retry-After": "1"}))
     began = time.monotonic()
@@ -70,12 +71,14 @@ async def test_f147_calls_running_at_once_become_fewer_when_the_service_says_429
     assert before // 2 <= door._traffic.throttle("compute").limit < before
 
 
+@pytest.mark.slow
 async def test_a_service_that_fails_is_asked_again_for_what_may_be_repeated(cloud: Cloud, fake: Any) -> None:
     for answer in ((503, {}, {}), (502, {}, {}), (500, {}, {}), "drop"):
         fake.plan = first(2, answer)
         assert await cloud.list(SERVERS) == []
 
 
+@pytest.mark.slow
 async def test_a_failure_that_stays_is_reported(cloud: Cloud, fake: Any) -> None:
     fake.plan = first(99, (500, {"computeFault": {"message": "Unexpected API Error."}}, {}))
     with pytest.raises(CloudError, match="Unexpected API Error"):
@@ -122,6 +125,7 @@ async def test_f148_five_hundred_calls_take_one_login(cloud: Cloud, fake: Any) -
     assert fake.calls["token"] == 1
 
 
+@pytest.mark.slow
 async def test_a_hundred_who_wait_share_the_listings(door: SdkDoor, cloud: Cloud, fake: Any) -> None:
     idents = [str(fake.make({"server": {"status": "BUILD"}})["id"]) for _ in range(100)]
     waiting = [asyncio.ensure_future(cloud.settled(SERVERS, one, ready=READY, failed=FAILED)) for one in idents]
@@ -144,6 +148,7 @@ async def test_one_who_waits_learns_of_a_failure_in_the_services_words(cloud: Cl
         await cloud.settled(SERVERS, ident, ready=READY, failed=FAILED)
 
 
+@pytest.mark.slow
 async def test_one_who_waits_outlasts_a_service_that_is_down_for_a_while(cloud: Cloud, fake: Any) -> None:
     ident = str(fake.make(None)["id"])
     fake.plan = first(6, (500, {}, {}))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from calor.server.cloud.credentials import Credentials
-from calor.server.identity.callers import Caller
 
 Record = Mapping[str, Any]
 """A cloud object as the service's own JSON names it (openstacksdk's ``to_dict(original_names=True)``)."""
@@ -79,6 +78,21 @@ class Cloud(Protocol):
         ...
 
 
+class Delegator(Protocol):
+    """Who hands rights on; `identity.Caller` is one."""
+
+    @property
+    def user_id(self) -> str: ...
+    @property
+    def project_id(self) -> str: ...
+    @property
+    def roles(self) -> frozenset[str]: ...
+    @property
+    def token(self) -> str: ...
+    @property
+    def restricted(self) -> bool: ...
+
+
 class CloudDoor(Protocol):
     """Opens clouds and makes delegated credentials. One per server process."""
 
@@ -86,7 +100,7 @@ class CloudDoor(Protocol):
         """Cheap: sessions and tokens are shared per (project, credentials)."""
         ...
 
-    async def delegate(self, caller: Caller) -> Credentials:
+    async def delegate(self, caller: Delegator) -> Credentials:
         """Credentials that outlive the caller's token: a Keystone trust to the service user.
 
         Raises `Forbidden` with the remedy when the caller's token cannot delegate.

@@ -17,7 +17,7 @@ from openstack import utils as sdk_utils
 
 from calor.server.cloud import trusts
 from calor.server.cloud.credentials import Credentials
-from calor.server.cloud.door import Cloud, Collection, Record
+from calor.server.cloud.door import Cloud, Collection, Delegator, Record
 from calor.server.cloud.errors import CloudAmbiguous, CloudError, CloudFailed, CloudMissing
 from calor.server.cloud.faults import SDK_ERRORS, Answer, ConnectionLost, NotSent, answer_of, translated
 from calor.server.cloud.resting import Shape, plain, shape_of
@@ -25,7 +25,6 @@ from calor.server.cloud.retries import Retries, Throttle
 from calor.server.cloud.sessions import Sessions, key_of
 from calor.server.cloud.settings import CloudSettings
 from calor.server.cloud.watches import Listing, Watches
-from calor.server.identity.callers import Caller
 
 T = TypeVar("T")
 
@@ -263,7 +262,7 @@ class SdkDoor:
     def open(self, credentials: Credentials) -> Cloud:
         return SdkCloud(self._traffic, credentials)
 
-    async def delegate(self, caller: Caller) -> Credentials:
+    async def delegate(self, caller: Delegator) -> Credentials:
         return await self._traffic.threaded(
             "identity", lambda: trusts.delegate(self._traffic.sessions, self.settings, caller)
         )

@@ -6,10 +6,10 @@ import openstack.connection
 from keystoneauth1 import exceptions as keystone
 
 from calor.server.cloud.credentials import CredentialKind, Credentials
+from calor.server.cloud.door import Delegator
 from calor.server.cloud.sessions import Sessions
 from calor.server.cloud.settings import CloudSettings
 from calor.server.errors import Forbidden
-from calor.server.identity.callers import Caller
 
 REMEDY = (
     "Use a password login or an application credential made with --unrestricted, or leave out what works after "
@@ -17,7 +17,7 @@ REMEDY = (
 )
 
 
-def delegate(sessions: Sessions, settings: CloudSettings, caller: Caller) -> Credentials:
+def delegate(sessions: Sessions, settings: CloudSettings, caller: Delegator) -> Credentials:
     """A trust with impersonation and all of the caller's roles (or the configured ones among them).
 
     Raises `Forbidden` with the remedy.
