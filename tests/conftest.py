@@ -29,7 +29,7 @@ class DevCloud:
 
     def start(self) -> "DevCloud":
         ports = ("--port", "0", "--orchestration-port", "0", "--cfn-port", "0")
-        return self._launch("dev", "--state-dir", str(self.state), *ports, *self.options)
+        return self._launch("dev", "--state-dir", str(self.state), "--remove-servers", *ports, *self.options)
 
     def start_server(self) -> "DevCloud":
         """Only the server, beside a cloud that lives."""
