@@ -167,7 +167,7 @@ def test_keystoneauth_finds_every_service(dev_cloud):
 
 
 def test_the_directory_is_the_admins(identity):
-    admin, body = identity.token("admin", "admin")
+    admin, _ = identity.token("admin", "admin")
     demo, _ = identity.token("demo", "demo")
     assert identity.call("GET", "/users", demo).status_code == 403
     made = identity.call("POST", "/users", admin, {"user": {"name": "eve", "password": "pw"}}).json()["user"]

@@ -42,7 +42,7 @@ def test_a_wrong_subnet_is_refused(demo, net, subnet, asked, message):
 
 
 def test_a_gateway_inside_a_pool_conflicts(demo, net):
-    with pytest.raises(ConflictException, match="conflicts with allocation pool 10.1.0.2-10.1.0.9"):
+    with pytest.raises(ConflictException, match=r"conflicts with allocation pool 10\.1\.0\.2-10\.1\.0\.9"):
         demo.network.create_subnet(
             network_id=net.id,
             cidr="10.1.0.0/24",

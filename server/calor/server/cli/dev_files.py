@@ -76,16 +76,12 @@ def write_ready(file: Path, record: Mapping[str, Any]) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process has this id; 0 is none."""
-    if pid <= 0:
-        return False
+    """Whether a process has this id and has not ended; 0 is none."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
         return False
-    except PermissionError:
-        return True
-    return True
+    return fields[0] not in "ZX"  # ended, its parent has only not looked yet
 
 
 def progress(line: str) -> None:
@@ -103,8 +99,8 @@ def greet(directory: Path, known: state.DevState, about: Mapping[str, Any]) -> N
   state          {directory}   (passwords in clouds.yaml)
 
 Servers are run by the driver `{known.driver}`.
-  It is      {about.get("is", "")}
-  It is not  {about.get("is_not", "")}
+  {about["is"]}
+  {about["is_not"]}
 
 In another terminal:
   eval "$(calor dev env{option})"

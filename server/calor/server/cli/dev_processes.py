@@ -154,7 +154,7 @@ def _bound(options: Options, known: state.DevState) -> Sockets:
             raise state.StateError(f"{exc} This dev cloud seems to run already (pid {cloud}): calor dev stop") from exc
         if dev_files.is_alive(server):
             raise state.StateError(
-                f"{exc} Its own server seems to run still (pid {server}): give --cloud-only to start the cloud beside it."
+                f"{exc} Its own server seems to run still (pid {server}): --cloud-only starts the cloud beside it."
             ) from exc
         raise
 

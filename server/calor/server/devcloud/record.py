@@ -94,6 +94,6 @@ class RecordDriver:
     def describe(self) -> Mapping[str, Any]:
         return {
             "hypervisor_type": "record",
-            "is": "records of servers: their state changes as asked, nothing runs",
-            "is_not": "a machine: no user-data is executed and nothing answers at its addresses",
+            "is": "Records of servers: their state changes as asked.",
+            "is_not": "Nothing runs: no user-data is executed, nothing answers at an address. Root gets real sandboxes.",
         }

@@ -10,8 +10,8 @@ from calor.server.devcloud.tasks import enqueue, withdraw
 DEFAULT_TYPE = "__DEFAULT__"
 NOT_DELETABLE = (
     "Invalid volume: Volume status must be available or error or error_restoring or error_extending or error_managing "
-    "and must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be disassociated from "
-    "snapshots after volume transfer."
+    "and must not be migrating, attached, belong to a group, have snapshots, awaiting a transfer, or be disassociated "
+    "from snapshots after volume transfer."
 )
 
 
@@ -125,7 +125,7 @@ def _source(call: Call, part: Doc) -> Doc | None:
 
 def _size(part: Doc, source: Doc | None) -> int:
     smallest = source.get("size") if source and not part.get("imageRef") else None
-    asked = part.get("size", smallest)
+    asked: Any = part.get("size", smallest)
     try:
         size = int(asked)
     except (TypeError, ValueError) as exc:
@@ -182,7 +182,7 @@ def show(call: Call) -> Doc:
 
 def update(call: Call) -> Doc:
     volume, part = find(call, call.path["id"]), call.part("volume")
-    fields = {key: part[key] for key in ("name", "description") if key in part}
+    fields: Doc = {key: part[key] for key in ("name", "description") if key in part}
     if "metadata" in part:
         fields["metadata"] = check_metadata(part["metadata"])
     return {"volume": detail(call, call.docs.change("volume", volume["id"], **fields, updated_at=now_micro()))}

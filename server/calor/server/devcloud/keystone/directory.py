@@ -271,7 +271,7 @@ def list_endpoints(call: Call) -> Doc:
 
 
 def list_regions(call: Call) -> Doc:
-    region = {"id": "RegionOne", "description": "", "parent_region_id": None, "links": {}}
+    region: Doc = {"id": "RegionOne", "description": "", "parent_region_id": None, "links": {}}
     return listed(call, "regions", [region])
 
 

@@ -23,7 +23,7 @@ def allocate(docs: Documents, network_id: str, asked: Any, *, port_id: str) -> l
     subnets = docs.where("subnet", network_id=network_id)
     taken = taken_addresses(docs, network_id, but=port_id)
     if asked is None:
-        firsts = {}
+        firsts: dict[int, Doc] = {}
         for subnet in subnets:
             if addresses.free_address(subnet, taken):
                 firsts.setdefault(subnet["ip_version"], subnet)

@@ -116,8 +116,8 @@ def _router_to(call: Call, network_id: str, subnet_id: str) -> Doc:
             return router
     raise ApiError(
         404,
-        f"External network {network_id} is not reachable from subnet {subnet_id}. Therefore, cannot associate Port with "
-        "a Floating IP.",
+        f"External network {network_id} is not reachable from subnet {subnet_id}. Therefore, cannot associate Port "
+        "with a Floating IP.",
         "ExternalGatewayForFloatingIPNotFound",
     )
 

@@ -77,7 +77,9 @@ def create(call: Call) -> Answer:
     name = part.get("name")
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ApiError(400, f"Invalid input for field/attribute name. Value: {name}.")
-    user = part.get("user_id") if call.token.is_admin and part.get("user_id") else call.token.user_id
+    user = call.token.user_id
+    if call.token.is_admin and part.get("user_id"):
+        user = str(part["user_id"])
     if call.docs.get("keypair", key_id(user, name)):
         raise ApiError(409, f"Key pair '{name}' already exists.")
     public, private = part.get("public_key"), None
