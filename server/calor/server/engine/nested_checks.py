@@ -64,6 +64,8 @@ def _check(
                 _check(child, registry, max_depth, (*above, kind.name), findings)
         except InvalidInput as error:
             findings.problems.extend(error.problems)
+        except RequestLimitExceeded:
+            raise
         except BadRequest as error:
             findings.problems.append(Problem(message=error.detail, path=f"resources.{name}"))
 
