@@ -171,7 +171,7 @@ def test_a_server_says_when_it_is_ready_answers_and_stops_when_told(start: Any, 
     assert fetch(f"{record['orchestration']}/healthcheck")[0] == 200
     began = time.monotonic()
     assert server.end(how) == 0
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.slow
