@@ -6,6 +6,7 @@ import openstack
 import pytest
 from openstack.exceptions import BadRequestException, ConflictException, NotFoundException
 
+from calor.server.devcloud.driver import DriverError
 from calor.server.devcloud.faults import Rule, Trouble
 
 
@@ -210,3 +211,19 @@ def test_servers_of_another_project_are_not_found(dev_cloud, demo, admin):
     server = boot(admin)
     with pytest.raises(NotFoundException):
         demo.compute.get_server(server.id)
+
+
+def test_a_server_that_could_not_be_destroyed_is_in_error_and_can_be_deleted_again(dev_cloud, demo, monkeypatch):
+    server = demo.compute.wait_for_server(boot(demo), wait=10, interval=0.05)
+
+    async def busy(server_id):
+        raise DriverError("The mount is busy.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dev_cloud.driver, "destroy", busy)
+        demo.compute.delete_server(server)
+        dev_cloud.settle()
+    shown = demo.compute.get_server(server.id)
+    assert (shown.status, shown.task_state, shown.fault["message"]) == ("ERROR", None, "The mount is busy.")
+    demo.compute.delete_server(server)
+    demo.compute.wait_for_delete(server, interval=0.05, wait=10)

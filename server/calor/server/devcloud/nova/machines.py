@@ -192,7 +192,9 @@ class Machines:
         try:
             await self._driver.destroy(server["id"])
         except DriverError as exc:
-            self._fail(task, str(exc))
+            with self._docs.transaction():
+                self._docs.change("server", server["id"], task_state=None)  # so that it can be deleted again
+                self._fail(task, str(exc))
             return
         with self._docs.transaction():
             forget_server(self._docs, server)
