@@ -1,11 +1,22 @@
 """What of a machine gets into image `host`, where packages come from, and how images are found."""
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 
-from calor.server.devcloud.images import Image, ImageError, apt_sources, base_tree, built, find, guest_parts, host
+from calor.server.devcloud.images import (
+    Image,
+    ImageError,
+    apt_sources,
+    base_tree,
+    building,
+    built,
+    find,
+    guest_parts,
+    host,
+)
 from calor.server.devcloud.images.catalog import load
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="ownership of files can be set by root only")
@@ -137,3 +148,16 @@ def test_an_image_is_found_once_it_is_finished_and_the_newest_counts(tmp_path: P
 def test_a_folder_that_is_no_image_is_refused_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match="calor image build"):
         load(tmp_path)
+
+
+async def test_who_comes_second_waits_for_the_build_of_the_first(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    async def build(name: str, held: float) -> None:
+        async with building.exclusively(tmp_path):
+            order.append(f"{name} begins")
+            await asyncio.sleep(held)
+            order.append(f"{name} ends")
+
+    await asyncio.gather(build("first", 0.2), build("second", 0))
+    assert [each.split()[1] for each in order] == ["begins", "ends", "begins", "ends"]

@@ -17,10 +17,11 @@ pytestmark = [pytest.mark.root, pytest.mark.slow]
 
 async def test_a_server_runs_within_a_second_and_its_user_data_within_three(real_bench: Any) -> None:
     real_bench.told.user_data["web"] = b"#!/bin/sh\necho user-data of $(hostname) runs as $(id -un)\n"
+    crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # the figures are those of a machine with time for it
     begun = time.monotonic()
     await real_bench.spawn("web", real_bench.port(11))
-    assert time.monotonic() - begun < 1
-    await real_bench.said("web", "user-data of web runs as root", seconds=3)
+    assert time.monotonic() - begun < 1 * crowd
+    await real_bench.said("web", "user-data of web runs as root", seconds=3 * crowd)
     await real_bench.said("web", "boot finished")
     status, output = await real_bench.inside("web", "cloud-init status --long; ss -lnt; ansible --version")
     assert "status: done" in output, output

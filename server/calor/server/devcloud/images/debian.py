@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import calor.server
-from calor.server.devcloud.images import apt_sources, guest_parts
+from calor.server.devcloud.images import apt_sources, building, guest_parts
 from calor.server.devcloud.images.catalog import DESCRIPTION, Image, ImageError, load
 from calor.server.devcloud.images.commands import run
 
@@ -44,7 +44,14 @@ async def build_debian(cache: Path, progress: Callable[[str], None]) -> Image:
         return load(path)
     if os.geteuid() != 0:
         raise ImageError(f"Image {NAME} is made by root only: its files belong to many users.")
-    base = await _base(cache, progress)
+    async with building.exclusively(cache):
+        if (path / DESCRIPTION).exists():
+            return load(path)
+        base = await _base(cache, progress)
+        return await _build(path, base, source, progress)
+
+
+async def _build(path: Path, base: Path, source: Path, progress: Callable[[str], None]) -> Image:
     progress("baking the agent into it")
     shutil.rmtree(path, ignore_errors=True)
     for name in ("root", "work", "mnt"):

@@ -21,7 +21,7 @@ datasource:
 network: {config: disabled}
 preserve_hostname: true
 manage_etc_hosts: false
-locale: false
+locale: C.UTF-8
 apt: {preserve_sources_list: true}
 ssh_genkeytypes: [ed25519, ecdsa]
 cloud_init_modules: [bootcmd, write-files, ca-certs, users-groups, ssh]

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from calor.server.devcloud.images import base_tree, guest_parts
+from calor.server.devcloud.images import base_tree, building, guest_parts
 from calor.server.devcloud.images.catalog import DESCRIPTION, Image, ImageError, load
 from calor.server.devcloud.images.commands import run
 
@@ -47,6 +47,13 @@ async def ensure_host(cache: Path, progress: Callable[[str], None]) -> Image:
     if (path / DESCRIPTION).exists():
         return load(path)
     _check_machine()
+    async with building.exclusively(cache):
+        if (path / DESCRIPTION).exists():
+            return load(path)
+        return await _build(path, progress)
+
+
+async def _build(path: Path, progress: Callable[[str], None]) -> Image:
     progress("making image host from this machine's packages (once; some 15 s)")
     shutil.rmtree(path, ignore_errors=True)
     for name in ("base", "root", "usr/local", "work-root", "work-usr", "mnt"):
