@@ -5,9 +5,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 from calor.server.cloud.credentials import Credentials
-from calor.server.cloud.door import Cloud
+from calor.server.cloud.door import Cloud, Delegator
 from calor.server.cloud.settings import CloudSettings
-from calor.server.identity.callers import Caller
 
 if TYPE_CHECKING:
     from calor.server.cloud.sdk import SdkDoor
@@ -29,7 +28,7 @@ class LazyDoor:
     def open(self, credentials: Credentials) -> Cloud:
         return self._door.open(credentials)
 
-    async def delegate(self, caller: Caller) -> Credentials:
+    async def delegate(self, caller: Delegator) -> Credentials:
         await self.warm_up()
         return await self._door.delegate(caller)
 
