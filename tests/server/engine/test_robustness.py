@@ -374,3 +374,23 @@ async def test_external_resources_are_checked_and_never_deleted(things: Any, wor
     await things.delete(stack)
     await things.reached(stack, "DELETE_COMPLETE")
     assert list(world.cloud.objects["thing"]) == [record["id"]]
+
+
+async def test_a_stop_leaves_the_work_to_the_next_process(types: None, world: Any) -> None:
+    first = await world.engine()
+    await first.orchestrator.start()
+    world.cloud.after.append(lambda verb, kind, record: record.update(status="BUILD"))
+    resources = {"t": thing(), "v": {"type": "OS::Heat::Value", "properties": {"value": "x"}, "depends_on": "t"}}
+    stack = await first.create("stop", hot(resources))
+    await first.until(lambda: world.cloud.objects.get("thing"))
+    await first.orchestrator.stop()
+    assert await first.state(stack) == "CREATE_IN_PROGRESS"
+    await first.database.close()
+    for record in world.cloud.objects["thing"].values():
+        record["status"] = "ACTIVE"
+    second = await world.engine()
+    await second.orchestrator.start()
+    await second.reached(stack, "CREATE_COMPLETE")
+    assert len(world.cloud.objects["thing"]) == 1
+    await second.orchestrator.stop()
+    await second.database.close()

@@ -111,6 +111,8 @@ async def test_signed_urls_work_until_their_resource_is_gone(engine: Any, world:
     guests = engine.orchestrator.guests
     with pytest.raises(Forbidden):
         await guests.signed_signal(url.path, {**query, "Signature": "x"}, "POST", {})
+    await exists(engine, stack, "w")
+    await asyncio.sleep(0.3)  # the condition waits, by its own measure of time
     world.clock.shift += timedelta(hours=25)
     await guests.signed_signal(url.path, query, "POST", {"data": "signed"})
     await engine.reached(stack, "CREATE_COMPLETE")
@@ -392,3 +394,28 @@ async def test_hidden_parameters_are_masked_everywhere(hosts: Any) -> None:
     assert view.parameters["pw"] == "******"
     with open(hosts.world.url.removeprefix("sqlite:///") + "-wal", "rb") as wal:
         assert b"S3CR3T" not in wal.read()
+
+
+async def test_f069_a_guest_out_of_contact_fails_its_deployment_long_before_the_stack_time_out(
+    hosts: Any, world: Any
+) -> None:
+    stack = await hosts.create("silent", deployed())
+    await exists(hosts, stack, "d0")
+    await asyncio.sleep(0.2)
+    world.clock.shift += timedelta(minutes=11)
+    deployments = await hosts.orchestrator.deployments.list(USER, None)
+    hosts.orchestrator._tools.hub.wake(("deployment", deployments[0].id))
+    view = await hosts.reached(stack, "CREATE_FAILED")
+    assert "contact time-out" in view.status_reason
+    assert "has never contacted this server" in view.status_reason
+
+
+async def test_f046_signals_that_change_nothing_do_not_flood_the_events(engine: Any) -> None:
+    stack = await engine.create("f46", waiting(1))
+    await exists(engine, stack, "h")
+    await engine.signal(stack, "h")
+    await engine.reached(stack, "CREATE_COMPLETE")
+    before = len(await engine.events(stack))
+    for _ in range(100):
+        await engine.signal(stack, "h")
+    assert len(await engine.events(stack)) <= before + 1

@@ -62,6 +62,10 @@ class ChildStacks:
         for run in list(self.runs.values()):
             await run.landed()
 
+    async def kill(self) -> None:
+        for run in list(self.runs.values()):
+            await run.kill()
+
     def bench(self, stack_id: str, blueprint: Blueprint, batch: Batch | None = None) -> Bench:
         return Bench(self._tools, self._tree, stack_id, blueprint, self._cloud, self, batch or Batch())
 

@@ -76,8 +76,12 @@ class Operation:
                 bench.current[row.name] = row
         return bench
 
-    async def stop(self) -> None:
+    def stop(self) -> None:
+        """Leave the work to the next process, at a durable point."""
         self._run.stop_all(StopReason(StopKind.SHUTDOWN, "the engine is stopping"))
+
+    async def kill(self) -> None:
+        await self._children.kill()
 
     # --- the drive --------------------------------------------------------------------------------------
 
@@ -108,7 +112,7 @@ class Operation:
 
     async def _land(self) -> None:
         """Nothing of this operation stays in flight."""
-        await self.stop()
+        self.stop()
         await self._children.landed()
 
     async def _towards_goal(self, goal: int) -> tuple[Outcome, Bench | None]:

@@ -77,6 +77,13 @@ class Run:
             await asyncio.wait([flight.task for flight in self._flights.values() if flight.task is not None])
             await asyncio.sleep(0)
 
+    async def kill(self) -> None:
+        """The process ends now: no more waiting for what is in flight. Rows say what the next one must look after."""
+        tasks = [flight.task for flight in self._flights.values() if flight.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def converge(self, bench: Bench) -> Outcome:
         """Bring the rows to the blueprint. Raises `Superseded`, `Unfinished`, `LeaseLost`."""
         walk = Walk()
@@ -174,6 +181,8 @@ class Run:
                 if self._stopped is None and (independent or not failures):
                     self._start_ready(walk, work, mine, blockers)
                 if not self._flights:
+                    if self._stopped is not None and self._stopped.kind is StopKind.SHUTDOWN:
+                        raise Unfinished
                     if failures or self._stopped is not None or not walk.cut_knot():
                         return Outcome(tuple(failures), self._stopped)
                     continue

@@ -86,11 +86,13 @@ class Trees:
         """Bring what is in flight to a durable point."""
         self._stopping = True
         for operation in self._running.values():
-            await operation.stop()
+            operation.stop()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=STOP_PATIENCE)
         for task in list(self._tasks):
             task.cancel()
+        for operation in list(self._running.values()):
+            await operation.kill()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def lost(self, fences: Sequence[Fence]) -> None:
@@ -98,6 +100,7 @@ class Trees:
             operation = self._running.get(fence.root_id)
             if operation is not None:
                 log.warning("another engine took a tree over", extra={"root": fence.root_id})
+                operation.stop()
 
     async def _loaded(self, fence: Fence) -> Operation:
         tree = Tree(self._tools.journal, fence)

@@ -75,7 +75,6 @@ class Guest(Base):
     state: Mapped[str] = mapped_column(Word)
     detail: Mapped[str] = mapped_column(long_text())
     last_contact: Mapped[datetime | None]
-    active_since: Mapped[datetime | None]
 
 
 class Run(Base):

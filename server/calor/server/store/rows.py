@@ -164,7 +164,6 @@ class GuestRow:
     state: str
     detail: str
     last_contact: datetime | None = None
-    active_since: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

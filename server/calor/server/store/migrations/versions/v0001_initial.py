@@ -66,7 +66,6 @@ def upgrade() -> None:
         sa.Column("state", sa.String(length=255), nullable=False),
         sa.Column("detail", LONG_TEXT, nullable=False),
         sa.Column("last_contact", UtcDateTime(), nullable=True),
-        sa.Column("active_since", UtcDateTime(), nullable=True),
         sa.PrimaryKeyConstraint("resource_id", name=("pk_guest")),
         sa.UniqueConstraint("access_key", name=("uq_guest_access_key")),
         sa.UniqueConstraint("user_id", name=("uq_guest_user_id")),
