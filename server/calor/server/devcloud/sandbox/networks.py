@@ -35,10 +35,9 @@ class Networks:
         path = self.path(network_id)
         namespaces.create(path, _SETTINGS)
         if "br0" not in {link["ifname"] for link in await commands.ip_show(path, "link")}:
-            lines = ["link set lo up", "link add br0 type bridge forward_delay 0 mcast_snooping 0"]
-            await commands.ip(path, [*lines, "link set br0 up"])
-            await self._load_filter(path)
-        lines = [f"link set br0 mtu {int(mtu)}"]
+            await self._load_filter(path)  # before there is a bridge: whoever dies in between leaves no open one
+            await commands.ip(path, ["link set lo up", "link add br0 type bridge forward_delay 0 mcast_snooping 0"])
+        lines = [f"link set br0 mtu {int(mtu)} up"]
         if external:
             lines += [f"address replace {OUTSIDER}/32 dev br0", f"route replace default dev br0 src {OUTSIDER}"]
         await commands.ip(path, lines)
@@ -63,6 +62,10 @@ class Networks:
             ],
         )
         await commands.ip(server.namespace("net"), addressing(port, device, metric))
+
+    async def has(self, port: PortWiring) -> bool:
+        links = await commands.ip_show(self._existing(port.network_id), "link")
+        return names.device("p", port.port_id) in {link["ifname"] for link in links}
 
     async def unplug(self, network_id: str, port_id: str) -> None:
         """Also where the server, the device or the network is gone already."""

@@ -39,8 +39,12 @@ class Routers:
         for device in sorted(present - wanted.keys()):
             await commands.delete_link(path, device)
         for device, network_id in _legs(router):
+            network = self._network(router.router_id, network_id)
+            outer = names.device("r", router.router_id, network_id)
             if device not in present:
-                await self._plug(router.router_id, network_id, device, path)
+                await _make_leg(network, outer, path, device)
+            await commands.ip(network, [f"link set {outer} master br0 up"])
+            await commands.ip(path, [f"link set {device} up"])
         await self._settle_addresses(path, wanted)
         await commands.ip(path, _routes(router))
         await commands.nft(path, nat(router))
@@ -48,23 +52,11 @@ class Routers:
     async def remove(self, router_id: str) -> None:
         namespaces.remove(self.path(router_id))
 
-    async def _plug(self, router_id: str, network_id: str, device: str, path: Path) -> None:
+    def _network(self, router_id: str, network_id: str) -> Path:
         network = self._networks.path(network_id)
         if not namespaces.exists(network):
             raise DriverError(f"Router {router_id}: network {network_id} is not there on this machine.")
-        outer = names.device("r", router_id, network_id)
-        links = await commands.ip_show(network, "link")
-        mtu = next(link["mtu"] for link in links if link["ifname"] == "br0")
-        if outer in {link["ifname"] for link in links}:
-            await commands.delete_link(network, outer)
-        await commands.ip(
-            network,
-            [
-                f'link add {outer} mtu {mtu} type veth peer name {device} mtu {mtu} netns "{path}"',
-                f"link set {outer} master br0 up",
-            ],
-        )
-        await commands.ip(path, [f"link set {device} up"])
+        return network
 
     async def _settle_addresses(self, path: Path, wanted: dict[str, set[str]]) -> None:
         lines: list[str] = []
@@ -75,6 +67,15 @@ class Routers:
             lines += [f"address delete {each} dev {device}" for each in sorted(have - want) if device != "lo"]
             lines += [f"address add {each} dev {device}" for each in sorted(want - have)]
         await commands.ip(path, lines)
+
+
+async def _make_leg(network: Path, outer: str, router: Path, device: str) -> None:
+    links = await commands.ip_show(network, "link")
+    mtu = next(link["mtu"] for link in links if link["ifname"] == "br0")
+    if outer in {link["ifname"] for link in links}:
+        await commands.delete_link(network, outer)
+    pair = f'link add {outer} mtu {mtu} type veth peer name {device} mtu {mtu} netns "{router}"'
+    await commands.ip(network, [pair])
 
 
 def nat(router: RouterWiring) -> str:

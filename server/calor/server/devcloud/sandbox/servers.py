@@ -105,9 +105,11 @@ class Server:
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     async def plug(self, port: PortWiring) -> None:
-        if (running := self.running) is None or port.port_id in running.ports:
+        if (running := self.running) is None:
             return
-        device = running.free_device()
+        if (plugged := running.ports.get(port.port_id)) is not None and await self._networks.has(port):
+            return
+        device = plugged.device if plugged is not None else running.free_device()
         self._keep(running.with_port(port.port_id, Plugged(port.network_id, device)))
         await self._networks.plug(port, running.process, device, _metric(device))
 
