@@ -6,7 +6,7 @@ import logging
 from calor.server.devcloud.cloud import Cloud
 from calor.server.devcloud.documents import Key
 from calor.server.devcloud.driver import DriverError, PortWiring, RouterWiring
-from calor.server.devcloud.wiring import port_wiring, router_wiring
+from calor.server.devcloud.wiring import Groups, port_wiring, router_wiring
 
 KINDS = frozenset({"network", "subnet", "port", "router", "floatingip", "security_group", "security_group_rule"})
 
@@ -103,12 +103,13 @@ class Fabric:
 
     async def _refresh_rules(self) -> None:
         docs = self._cloud.docs
+        groups = Groups(docs)
         for ident, known in list(self._ports.items()):
             port = docs.get("port", ident)
             if port is None or not port["device_id"]:
                 del self._ports[ident]
                 continue
-            wiring = port_wiring(docs, port)
+            wiring = port_wiring(docs, port, groups)
             if wiring != known:
                 await self._cloud.driver.set_rules(port["device_id"], wiring)
                 self._ports[ident] = wiring

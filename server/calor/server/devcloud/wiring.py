@@ -1,7 +1,7 @@
 """From the APIs' documents to what a driver is told. Pure reading."""
 
 import base64
-import ipaddress
+from collections.abc import Iterable
 from pathlib import Path
 
 from calor.server.devcloud.cloud import Cloud
@@ -11,7 +11,41 @@ from calor.server.devcloud.driver import FixedIp, PortWiring, RouterWiring, Rule
 ANYWHERE = {"IPv4": "0.0.0.0/0", "IPv6": "::/0"}
 
 
-def port_wiring(docs: Documents, port: Doc) -> PortWiring:
+class Groups:
+    """All security groups at one moment, resolved once: rules by group, with members' addresses in them."""
+
+    def __init__(self, docs: Documents) -> None:
+        self._members: dict[str, list[str]] = {}
+        for port in docs.all("port"):
+            for group in port["security_groups"]:
+                self._members.setdefault(group, []).extend(fixed["ip_address"] for fixed in port["fixed_ips"])
+        self._rules: dict[str, list[Rule]] = {}
+        for rule in docs.all("security_group_rule"):
+            self._rules.setdefault(rule["security_group_id"], []).append(self._resolved(rule))
+
+    def rules(self, groups: Iterable[str]) -> tuple[Rule, ...]:
+        return tuple(rule for group in groups for rule in self._rules.get(group, ()))
+
+    def _resolved(self, rule: Doc) -> Rule:
+        return Rule(
+            direction=rule["direction"],
+            ethertype=rule["ethertype"],
+            protocol=rule["protocol"],
+            port_min=rule["port_range_min"],
+            port_max=rule["port_range_max"],
+            remotes=self._remotes(rule),
+        )
+
+    def _remotes(self, rule: Doc) -> tuple[str, ...]:
+        if not rule["remote_group_id"]:
+            return (rule["remote_ip_prefix"] or ANYWHERE[rule["ethertype"]],)
+        version, length = (4, 32) if rule["ethertype"] == "IPv4" else (6, 128)
+        members = self._members.get(rule["remote_group_id"], ())
+        return tuple(f"{one}/{length}" for one in members if (":" in one) == (version == 6))
+
+
+def port_wiring(docs: Documents, port: Doc, groups: Groups | None = None) -> PortWiring:
+    """``groups`` spares resolving the rules anew for each of many ports."""
     network = docs.get("network", port["network_id"]) or {}
     guarded = port["port_security_enabled"]
     return PortWiring(
@@ -20,7 +54,7 @@ def port_wiring(docs: Documents, port: Doc) -> PortWiring:
         mac=port["mac_address"],
         fixed_ips=tuple(_fixed_ip(docs, fixed) for fixed in port["fixed_ips"]),
         mtu=network.get("mtu", 1450),
-        rules=_rules(docs, port) if guarded else None,
+        rules=(groups or Groups(docs)).rules(port["security_groups"]) if guarded else None,
         allowed_pairs=tuple((pair["ip_address"], pair["mac_address"]) for pair in port["allowed_address_pairs"]),
     )
 
@@ -34,34 +68,6 @@ def _fixed_ip(docs: Documents, fixed: Doc) -> FixedIp:
         dns=tuple(subnet["dns_nameservers"]),
         routes=tuple((route["destination"], route["nexthop"]) for route in subnet["host_routes"]),
     )
-
-
-def _rules(docs: Documents, port: Doc) -> tuple[Rule, ...]:
-    groups = set(port["security_groups"])
-    return tuple(
-        Rule(
-            direction=rule["direction"],
-            ethertype=rule["ethertype"],
-            protocol=rule["protocol"],
-            port_min=rule["port_range_min"],
-            port_max=rule["port_range_max"],
-            remotes=_remotes(docs, rule),
-        )
-        for rule in docs.all("security_group_rule")
-        if rule["security_group_id"] in groups
-    )
-
-
-def _remotes(docs: Documents, rule: Doc) -> tuple[str, ...]:
-    if rule["remote_group_id"]:
-        return tuple(
-            f"{fixed['ip_address']}/{32 if rule['ethertype'] == 'IPv4' else 128}"
-            for member in docs.all("port")
-            if rule["remote_group_id"] in member["security_groups"]
-            for fixed in member["fixed_ips"]
-            if f"IPv{ipaddress.ip_address(fixed['ip_address']).version}" == rule["ethertype"]
-        )
-    return (rule["remote_ip_prefix"] or ANYWHERE[rule["ethertype"]],)
 
 
 def router_wiring(docs: Documents, router: Doc) -> RouterWiring:
