@@ -202,7 +202,7 @@ def _protocol(value: Any) -> str | None:
     if value is None or str(value).lower() in ("any", "0", "-1"):
         return None
     text = str(value).lower()
-    if text not in PROTOCOLS and not (text.isdigit() and int(text) < 256):
+    if text not in PROTOCOLS and not (text.isdecimal() and len(text) < 4 and int(text) < 256):
         raise bad(
             f"Security group rule protocol {value} not supported. Only protocol values {sorted(PROTOCOLS)} and integer "
             "representations [0 to 255] are supported.",

@@ -23,7 +23,7 @@ def asked(call: Call) -> Version:
     if word == "latest":
         return MAXIMUM
     major, _, minor = word.partition(".")
-    if not (major.isdigit() and minor.isdigit()):
+    if not (major.isdecimal() and minor.isdecimal() and len(word) < 20):
         raise ApiError(400, f"API Version String {word} is of invalid format. Must be of format MajorNum.MinorNum.")
     version = (int(major), int(minor))
     if not MINIMUM <= version <= MAXIMUM:

@@ -21,7 +21,7 @@ def signature(key: str, method: str, expires: int, path: str, digest: str) -> st
 
 def expiry(text: str) -> int | None:
     """Seconds since the epoch, from a number or an ISO 8601 time; None for neither."""
-    if text.isdigit():
+    if text.isdecimal() and len(text) < 20:
         return int(text)
     for form in ("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d"):
         try:
