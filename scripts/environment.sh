@@ -21,12 +21,13 @@ packages() {
     ((${#missing[@]})) || return 0
     [ "$(id -u)" -eq 0 ] || fail "Missing Debian packages, install them as root: apt-get install ${missing[*]}"
     say "Installing from Debian: ${missing[*]}"
-    if ! apt_install "${missing[@]}"; then
-        apt-get -qq update && apt_install "${missing[@]}" || fail "apt-get could not install ${missing[*]}"
-    fi
+    apt_install "${missing[@]}" || fail "apt-get could not install ${missing[*]}"
 }
 
-apt_install() { DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends "$@" >/dev/null; }
+apt_install() {
+    local install=(env DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends "$@")
+    "${install[@]}" >/dev/null 2>&1 || { apt-get -qq update && "${install[@]}" >/dev/null; }  # lists may be old or absent
+}
 
 python_with_venv() {
     local candidate
@@ -50,7 +51,7 @@ virtualenv() {
             command -v python3 >/dev/null 2>&1 || packages python3
             [ "$(id -u)" -eq 0 ] || fail "Missing Debian package, install it as root: apt-get install python3-venv"
             say "Installing from Debian: python3-venv"
-            apt_install python3-venv || { apt-get -qq update && apt_install python3-venv; }
+            apt_install python3-venv || fail "apt-get could not install python3-venv"
             python=$(python_with_venv) || fail "Calor needs Python 3.11 or newer with venv; set PYTHON to one."
         fi
         "$python" -m venv "$venv"
