@@ -8,12 +8,14 @@ from typing import Annotated, Any
 import pytest
 
 from calor.server.cloud.door import Collection
-from calor.server.cloud.errors import CloudConflict, CloudUncertain
+from calor.server.cloud.errors import CloudConflict, CloudRefused, CloudUncertain
 from calor.server.engine.views import StackQuery
 from calor.server.errors import NotSupported
 from calor.server.identity import Caller
 from calor.server.resources.base import ResourceType
 from calor.server.resources.declare import UPDATABLE
+from calor.server.store import models
+from calor.server.store.writes import Change
 
 USER = Caller(user_id="u1", project_id="p1", roles=frozenset({"member"}), user_name="user1", token="t1")
 THINGS = Collection(service="compute", single="thing", plural="things")
@@ -394,3 +396,32 @@ async def test_a_stop_leaves_the_work_to_the_next_process(types: None, world: An
     assert len(world.cloud.objects["thing"]) == 1
     await second.orchestrator.stop()
     await second.database.close()
+
+
+async def test_f025_a_delete_goes_on_with_the_rights_of_who_asks(things: Any, world: Any) -> None:
+    stack = await things.create("f25", hot({"t": thing(), "g": group_of_things()}))
+    await things.reached(stack, "CREATE_COMPLETE")
+
+    def denied(verb: str, kind: str, facts: Any) -> None:
+        if verb == "delete" and world.door.opened[-1].kind.value == "trust":
+            raise CloudRefused("The trust is gone.", code=401)
+
+    world.cloud.faults.append(denied)
+    await things.delete(stack)
+    await things.reached(stack, "DELETE_COMPLETE")
+    assert world.cloud.objects["thing"] == {}
+
+
+async def test_f025_credentials_that_cannot_be_read_do_not_block_a_delete(things: Any, world: Any) -> None:
+    stack = await things.create("f25b", hot({"t": thing()}))
+    await things.reached(stack, "CREATE_COMPLETE")
+    await things.orchestrator._tools.journal.commit(
+        [Change(models.Stack, {"id": stack.id}, {"credentials": "sgarbage"})]
+    )
+    await things.delete(stack)
+    await things.reached(stack, "DELETE_COMPLETE")
+    assert world.cloud.objects["thing"] == {}
+
+
+def group_of_things() -> dict[str, Any]:
+    return {"type": "OS::Heat::ResourceGroup", "properties": {"count": 2, "resource_def": {"type": "Test::Thing"}}}

@@ -212,17 +212,22 @@ class ChildStacks:
         store = Insert(Revision, {name: getattr(revision, name) for name in RevisionRow.__slots__})
         if known is None:
             child = _with(child, revision_id=revision.id, description=blueprint.model.template.description)
-            reason = "Stack CREATE started"
-            event = happenings.of_stack(child, Action.CREATE, Status.IN_PROGRESS, reason, now)
-            made = [Insert(Stack, values_of(child)), store, event]
-            row = await self._tree.change(row.id, *made, child_id=child.id, physical_id=child.id)
-            self._tree.adopt(child)
+            row = await self._store(row, child, store)
         else:
             former = Remove(Revision, {"id": child.revision_id})
             never = child.action is Action.CREATE and child.status is Status.IN_PROGRESS
             action = Action.CREATE if never else Action.UPDATE
             child = await self._begin(child, action, store, former, revision_id=revision.id)
         return child, blueprint, row
+
+    async def _store(self, row: ResourceRow, child: StackRow, revision: Write) -> ResourceRow:
+        """A new child and its owner's physical id, in one commit."""
+        reason = "Stack CREATE started"
+        event = happenings.of_stack(child, Action.CREATE, Status.IN_PROGRESS, reason, child.created_at)
+        made = [Insert(Stack, values_of(child)), revision, event]
+        row = await self._tree.change(row.id, *made, child_id=child.id, physical_id=child.id)
+        self._tree.adopt(child)
+        return row
 
     def _fresh(self, bench: Bench, row: ResourceRow) -> StackRow:
         now = self._tools.clock.now()

@@ -30,6 +30,8 @@ async def remove(bench: Bench, row: ResourceRow, stop: Stop) -> None:
     except (Superseded, LeaseLost, Unfinished, asyncio.CancelledError):
         raise
     except Exception as error:
+        if isinstance(error, CloudError) and error.code == 401:
+            bench.tree.is_denied = True
         reason = await reason_of(error, bench, None, row.name, Action.DELETE)
         await record(bench, row.name, row, Action.DELETE, reason)
         raise WorkFailed(reason) from error

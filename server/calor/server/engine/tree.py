@@ -22,6 +22,8 @@ class Tree:
     def __init__(self, journal: Journal, fence: Fence) -> None:
         self._journal = journal
         self.fence = fence
+        self.is_denied = False
+        """A cloud has refused the stack owner's rights (trust gone, user gone)."""
         self.stacks: dict[str, StackRow] = {}
         self.rows: dict[str, ResourceRow] = {}
         self._of_stack: dict[str, dict[str, ResourceRow]] = {}
