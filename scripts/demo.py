@@ -131,7 +131,10 @@ class Demo:
             print("  The digest is right: it was computed inside the server, from a word that is new in each run.")
         with self.stage("delete", "4. Delete the stack"):
             self.client("stack", "delete", "--yes", "--wait", "demo")
-        with self.stage("stop", "5. End the cloud; its folder and everything in it goes"):
+        with self.stage(
+            "stop",
+            "5. End the cloud; all that it made goes (.venv and the image in ~/.cache/calor stay for the next run)",
+        ):
             self.stop_cloud()
 
     def summary(self) -> None:
