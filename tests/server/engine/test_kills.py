@@ -107,6 +107,7 @@ def live(world: Any) -> list[int]:
     return sorted(one["size"] for one in world.cloud.objects.get("thing", {}).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 async def test_f001_kills_at_random_writes_over_a_whole_life(world: Any, seed: int) -> None:
     world.types.append(Mortal)
@@ -149,6 +150,7 @@ async def test_f001_kills_at_random_writes_over_a_whole_life(world: Any, seed: i
     await engine.database.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", range(2, 22))
 async def test_f001_a_create_killed_at_each_write(world: Any, left: int) -> None:
     world.types.append(Mortal)
@@ -201,6 +203,7 @@ async def test_a_zombie_cannot_write(world: Any) -> None:
 VERBS = st.lists(st.sampled_from(["grow", "shrink", "replace", "cancel", "wait"]), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(VERBS)
 async def test_whatever_is_asked_a_delete_leads_out(world: Any, verbs: list[str]) -> None:

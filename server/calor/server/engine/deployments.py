@@ -1,6 +1,7 @@
 """Software deployments: stored, waited for, and as agents see them."""
 
 import uuid
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from calor.server.store.rows import DeploymentRow, GuestRow, ResourceRow
 from calor.server.store.writes import Change, Fence, Insert, Remove
 
 SERVERS = Collection(service="compute", single="server", plural="servers")
+KEPT = 256
 LOOK_AGAIN = 15.0
 IN_PROGRESS = "IN_PROGRESS"
 
@@ -56,6 +58,7 @@ class StoredDeployments:
         self._sealing = sealing
         self._clock = clock
         self._settings = settings
+        self._kept: OrderedDict[str, tuple[int, Sequence[tuple[DeploymentRow, dict[str, Any]]]]] = OrderedDict()
 
     async def put(
         self,
@@ -232,10 +235,19 @@ class StoredDeployments:
             self._database, project_id=project_id, server_id=server_id, config_id=config_id
         )
 
-    async def _documents(self, server_id: str) -> list[tuple[DeploymentRow, dict[str, Any]]]:
+    async def _documents(self, server_id: str) -> Sequence[tuple[DeploymentRow, dict[str, Any]]]:
+        """Kept in memory for the version of the server's mailbox: most polls ask for what has not changed."""
+        version = await self._mailboxes.version(server_id)
+        kept = self._kept.get(server_id)
+        if kept is not None and kept[0] == version:
+            return kept[1]
         rows = await guest_queries.deployments(self._database, server_id=server_id)
         configs = await self._configs.of([row.config_id for row in rows])
-        return [(row, heat_json(configs[row.config_id])) for row in rows if row.config_id in configs]
+        documents = [(row, heat_json(configs[row.config_id])) for row in rows if row.config_id in configs]
+        self._kept[server_id] = version, documents
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return documents
 
     def value(self, row: DeploymentRow) -> Deployment:
         values = self._sealing.value(row.values)

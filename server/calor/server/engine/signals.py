@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,7 @@ from calor.server.store.writes import Insert
 
 log = logging.getLogger(__name__)
 
+KEPT = 512
 LOOK_AGAIN = 20.0
 """Seconds after which a waiter reads the database though nobody woke it: a signal may have come in elsewhere."""
 
@@ -39,6 +41,7 @@ class Signals:
         self._hub = hub
         self._sealing = sealing
         self._clock = clock
+        self._known: OrderedDict[str, list[Signal]] = OrderedDict()
         self._turns: dict[str, _Turn] = {}
 
     async def add(self, resource_id: str, details: Mapping[str, Any]) -> Signal:
@@ -63,24 +66,39 @@ class Signals:
                 self._turns.pop(subject, None)
 
     async def _store(self, resource_id: str, details: Mapping[str, Any]) -> Signal | None:
-        number = await guest_queries.last_signal(self._database, resource_id) + 1
-        at = self._clock.now()
+        known = await self._read(resource_id)
+        number, at = len(known) + 1, self._clock.now()
         text = self._sealing.text(details)
         row = {"resource_id": resource_id, "number": number, "details": text, "received_at": at}
         try:
             await self._journal.commit([Insert(guest_models.Signal, row)])
         except IntegrityError:
+            self._known.pop(resource_id, None)
             return None
-        return Signal(number=number, details=details, received_at=at)
+        signal = Signal(number=number, details=details, received_at=at)
+        known.append(signal)
+        return signal
 
     async def of(self, resource_id: str) -> Sequence[Signal]:
-        return [
-            Signal(number=row.number, details=self._sealing.value(row.details), received_at=row.received_at)
-            for row in await guest_queries.signals(self._database, resource_id)
-        ]
+        return tuple(await self._read(resource_id))
 
     async def more_than(self, resource_id: str, seen: int) -> None:
         """Wait until more than ``seen`` signals are there."""
         with self._hub.listen(("signal", resource_id)) as listener:
-            while await guest_queries.last_signal(self._database, resource_id) <= seen:
-                await listener.wait(LOOK_AGAIN)
+            while len(await self._read(resource_id)) <= seen:
+                if not await listener.wait(LOOK_AGAIN):
+                    self._known.pop(resource_id, None)
+
+    async def _read(self, resource_id: str) -> list[Signal]:
+        """The signals of one resource; those last asked for are kept in memory."""
+        known = self._known.get(resource_id)
+        if known is None:
+            known = [
+                Signal(number=row.number, details=self._sealing.value(row.details), received_at=row.received_at)
+                for row in await guest_queries.signals(self._database, resource_id)
+            ]
+            known = self._known.setdefault(resource_id, known)
+        self._known.move_to_end(resource_id)
+        while len(self._known) > KEPT:
+            self._known.popitem(last=False)
+        return known

@@ -16,16 +16,6 @@ async def signals(database: Database, resource_id: str) -> list[SignalRow]:
     return await fetch(database, SignalRow, query)
 
 
-async def last_signal(database: Database, resource_id: str) -> int:
-    """The number of the newest signal, 0 when there is none."""
-
-    async def work(connection: AsyncConnection) -> int:
-        query = sa.select(sa.func.max(Signal.number)).where(Signal.resource_id == resource_id)
-        return int((await connection.execute(query)).scalar_one() or 0)
-
-    return await database.read(work)
-
-
 async def config(database: Database, ident: str) -> ConfigRow | None:
     query = sa.select(SoftwareConfig.__table__).where(SoftwareConfig.id == ident)
     return await fetch_one(database, ConfigRow, query)
