@@ -13,6 +13,7 @@ class RecordDriver:
 
     def __init__(self) -> None:
         self.running: dict[str, bool] = {}
+        self.frozen: set[str] = set()
         self.specs: dict[str, ServerSpec] = {}
         self.networks: dict[str, tuple[bool, int]] = {}
         self.routers: dict[str, RouterWiring] = {}
@@ -56,6 +57,12 @@ class RecordDriver:
 
     async def power_off(self, server_id: str, *, timeout: float) -> None:
         self.running[server_id] = False
+
+    async def freeze(self, server_id: str) -> None:
+        self.frozen.add(server_id)
+
+    async def thaw(self, server_id: str) -> None:
+        self.frozen.discard(server_id)
 
     async def reboot(self, server: ServerSpec, *, hard: bool) -> None:
         await self.power_on(server)

@@ -48,6 +48,30 @@ def stop(call: Call, server: Doc, _: Any) -> Answer:
     return Answer(status=202)
 
 
+def suspend(call: Call, server: Doc, _: Any) -> Answer:
+    require(server, "suspend", "active")
+    begin(call, server, "suspending", "freeze", vm_state="suspended")
+    return Answer(status=202)
+
+
+def resume(call: Call, server: Doc, _: Any) -> Answer:
+    require(server, "resume", "suspended")
+    begin(call, server, "resuming", "thaw")
+    return Answer(status=202)
+
+
+def pause(call: Call, server: Doc, _: Any) -> Answer:
+    require(server, "pause", "active")
+    begin(call, server, "pausing", "freeze", vm_state="paused")
+    return Answer(status=202)
+
+
+def unpause(call: Call, server: Doc, _: Any) -> Answer:
+    require(server, "unpause", "paused")
+    begin(call, server, "unpausing", "thaw")
+    return Answer(status=202)
+
+
 def reboot(call: Call, server: Doc, body: Any) -> Answer:
     kind = str((body or {}).get("type", "")).upper()
     if kind not in ("SOFT", "HARD"):
@@ -154,6 +178,10 @@ def change_password(call: Call, server: Doc, body: Any) -> Answer:
 ACTIONS: dict[str, Action] = {
     "os-start": start,
     "os-stop": stop,
+    "suspend": suspend,
+    "resume": resume,
+    "pause": pause,
+    "unpause": unpause,
     "reboot": reboot,
     "rebuild": rebuild,
     "resize": resize,

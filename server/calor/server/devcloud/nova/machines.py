@@ -33,6 +33,8 @@ class Machines:
             "ensure_running": self._ensure_running,
             "power_on": self._power_on,
             "power_off": self._power_off,
+            "freeze": self._freeze,
+            "thaw": self._thaw,
             "reboot": self._reboot,
             "rebuild": self._rebuild,
             "resize": self._resize,
@@ -134,6 +136,23 @@ class Machines:
             await self._driver.power_off(spec.id, timeout=GRACE_SECONDS)
 
         await self._carry_out(task, stop, vm_state="stopped", task_state=None)
+
+    async def _freeze(self, task: Doc) -> None:
+        async def freeze(spec: ServerSpec) -> None:
+            await self._driver.freeze(spec.id)
+
+        await self._carry_out(task, freeze, vm_state=task["arguments"]["vm_state"], task_state=None)
+
+    async def _thaw(self, task: Doc) -> None:
+        """One that did not outlive a restart of this machine boots again."""
+
+        async def thaw(spec: ServerSpec) -> None:
+            if await self._driver.is_running(spec.id):
+                await self._driver.thaw(spec.id)
+            else:
+                await self._driver.power_on(spec)
+
+        await self._carry_out(task, thaw, vm_state="active", task_state=None)
 
     async def _reboot(self, task: Doc) -> None:
         async def reboot(spec: ServerSpec) -> None:

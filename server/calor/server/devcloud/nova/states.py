@@ -10,6 +10,7 @@ class VmState(enum.Enum):
     ACTIVE = "active"
     STOPPED = "stopped"
     PAUSED = "paused"
+    SUSPENDED = "suspended"
     RESIZED = "resized"
     ERROR = "error"
 
@@ -19,6 +20,7 @@ STATUS = {
     VmState.ACTIVE: "ACTIVE",
     VmState.STOPPED: "SHUTOFF",
     VmState.PAUSED: "PAUSED",
+    VmState.SUSPENDED: "SUSPENDED",
     VmState.RESIZED: "VERIFY_RESIZE",
     VmState.ERROR: "ERROR",
 }
@@ -29,7 +31,7 @@ BUSY = {
     "resize_prep": "RESIZE",
     "resize_reverting": "REVERT_RESIZE",
 }
-POWER = {VmState.ACTIVE: 1, VmState.RESIZED: 1, VmState.STOPPED: 4, VmState.PAUSED: 3}
+POWER = {VmState.ACTIVE: 1, VmState.RESIZED: 1, VmState.STOPPED: 4, VmState.PAUSED: 3, VmState.SUSPENDED: 4}
 
 
 def status(server: Doc) -> str:

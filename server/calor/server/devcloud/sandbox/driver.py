@@ -92,6 +92,16 @@ class SandboxDriver:
         async with one.lock:
             await one.end(timeout)
 
+    async def freeze(self, server_id: str) -> None:
+        one = self._server(server_id)
+        async with one.lock:
+            one.freeze()
+
+    async def thaw(self, server_id: str) -> None:
+        one = self._server(server_id)
+        async with one.lock:
+            one.thaw()
+
     async def reboot(self, server: ServerSpec, *, hard: bool) -> None:
         one = self._server(server.id)
         async with one.lock:

@@ -56,6 +56,20 @@ class Process:
         finally:
             os.close(fd)
 
+    def same_namespace(self) -> list["Process"]:
+        """Every process of this one's pid namespace, itself included."""
+        mine = _namespace_of(self.pid)
+        pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
+        found = (of_pid(pid) for pid in pids if mine is not None and _namespace_of(pid) == mine)
+        return [process for process in found if process is not None]
+
+
+def _namespace_of(pid: int) -> int | None:
+    try:
+        return os.stat(f"/proc/{pid}/ns/pid").st_ino
+    except OSError:
+        return None
+
 
 @dataclass(frozen=True)
 class _Stat:

@@ -89,12 +89,28 @@ class Server:
         if self._running is not None:
             process = self._running.process
             if timeout > 0:
+                self.thaw()  # a process that stands still would not hear the request
                 process.signal(signal.SIGTERM)
             if timeout <= 0 or not await process.wait(timeout):
                 process.signal(signal.SIGKILL)
                 if not await process.wait(_KILL_TIME):
                     raise DriverError(f"Server {self.id}: its first process {process.pid} cannot be killed.")
         await self._clean_up()
+
+    def freeze(self) -> None:
+        """Stop every process; those started meanwhile too. Raises `DriverError` where it does not run."""
+        if (running := self.running) is None:
+            raise DriverError(f"Server {self.id} does not run.")
+        stopped: set[Process] = set()
+        while new := set(running.process.same_namespace()) - stopped:
+            for process in new:
+                process.signal(signal.SIGSTOP)
+            stopped |= new
+
+    def thaw(self) -> None:
+        if (running := self.running) is not None:
+            for process in running.process.same_namespace():
+                process.signal(signal.SIGCONT)
 
     async def forget_disk(self) -> None:
         """Back to the image: for a rebuild, and before the end."""
