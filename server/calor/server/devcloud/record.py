@@ -102,5 +102,5 @@ class RecordDriver:
         return {
             "hypervisor_type": "record",
             "is": "Records of servers: their state changes as asked.",
-            "is_not": "Nothing runs: no user-data is executed, nothing answers at an address. Root gets real sandboxes.",
+            "is_not": "No machine: no user-data is executed, nothing answers at an address. Root gets real sandboxes.",
         }

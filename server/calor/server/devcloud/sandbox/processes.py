@@ -59,14 +59,14 @@ class Process:
     def same_namespace(self) -> list["Process"]:
         """Every process of this one's pid namespace, itself included."""
         mine = _namespace_of(self.pid)
-        pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
+        pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
         found = (of_pid(pid) for pid in pids if mine is not None and _namespace_of(pid) == mine)
         return [process for process in found if process is not None]
 
 
 def _namespace_of(pid: int) -> int | None:
     try:
-        return os.stat(f"/proc/{pid}/ns/pid").st_ino
+        return Path(f"/proc/{pid}/ns/pid").stat().st_ino
     except OSError:
         return None
 
