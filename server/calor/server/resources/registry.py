@@ -19,7 +19,7 @@ from calor.server.resources.heat.software_config import (
 )
 from calor.server.resources.heat.software_deployment import SoftwareDeployment, StructuredDeployment
 from calor.server.resources.heat.stack import Stack
-from calor.server.resources.heat.test_resource import TestResource
+from calor.server.resources.heat.stand_in import TestResource
 from calor.server.resources.heat.value import Nothing, Value
 from calor.server.resources.heat.wait_condition import WaitCondition, WaitConditionHandle
 from calor.server.resources.neutron.floating_ip import FloatingIp, FloatingIpAssociation
