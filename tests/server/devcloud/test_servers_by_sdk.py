@@ -58,6 +58,19 @@ def test_stop_start_reboot_and_their_conflicts(dev_cloud, demo):
     assert "nothing runs" in demo.compute.get_server_console_output(server)["output"]
 
 
+@pytest.mark.parametrize(("down", "status", "up"), [("suspend", "SUSPENDED", "resume"), ("pause", "PAUSED", "unpause")])
+def test_suspended_and_paused_servers_stand_still_until_they_are_woken(dev_cloud, demo, down, status, up):
+    server = demo.compute.wait_for_server(boot(demo), wait=10, interval=0.05)
+    getattr(demo.compute, f"{down}_server")(server)
+    demo.compute.wait_for_server(server, status=status, wait=10, interval=0.05)
+    assert server.id in dev_cloud.driver.frozen
+    with pytest.raises(ConflictException, match=f"while it is in vm_state {status.lower()}"):
+        demo.compute.suspend_server(server)
+    getattr(demo.compute, f"{up}_server")(server)
+    demo.compute.wait_for_server(server, wait=10, interval=0.05)
+    assert server.id not in dev_cloud.driver.frozen
+
+
 def test_resize_waits_for_confirmation_and_can_be_reverted(dev_cloud, demo):
     server = demo.compute.wait_for_server(boot(demo), wait=10, interval=0.05)
     tiny = demo.compute.find_flavor("m1.tiny")
