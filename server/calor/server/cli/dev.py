@@ -1,33 +1,19 @@
 """``calor dev``: the server with an embedded OpenStack cloud, and looking into it."""
 
 import asyncio
-import os
 import shlex
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from calor.server.cli import dev_files
+from calor.server.cli import dev_files, dev_remove
+from calor.server.cli.dev_state import known_state, state_dir_option
 
 if TYPE_CHECKING:
     from calor.server.devcloud.state import DevState
-
-STOP_SECONDS = 30.0
-
-
-def state_dir_option(command: click.decorators.FC) -> click.decorators.FC:
-    return click.option(
-        "--state-dir",
-        "directory",
-        type=click.Path(file_okay=False, path_type=Path),
-        default=dev_files.default_directory,
-        show_default="~/.local/state/calor/dev",
-        help="Where state, passwords and chosen ports lie.",
-    )(command)
 
 
 @click.group(invoke_without_command=True)
@@ -80,20 +66,6 @@ def dev(
         raise click.ClickException(str(exc)) from exc
 
 
-def known_state(directory: Path) -> "DevState":
-    from calor.server.devcloud import state
-
-    try:
-        known = state.load(directory)
-    except state.StateError as exc:
-        raise click.ClickException(str(exc)) from exc
-    if known is None:
-        raise click.ClickException(
-            f"There is no dev cloud in {directory}. Start one: calor dev --state-dir {directory}"
-        )
-    return known
-
-
 @dev.command()
 @state_dir_option
 def env(directory: Path) -> None:
@@ -113,22 +85,6 @@ def status(directory: Path) -> None:
         alive = "running" if dev_files.is_alive(pid) else "not running"
         click.echo(f"{name:8}{alive:13}pid {pid:<8}{url}")
     click.echo(f"driver  {known.driver}")
-
-
-@dev.command()
-@state_dir_option
-def stop(directory: Path) -> None:
-    """End the dev cloud and its server; state and sandboxes stay."""
-    known = known_state(directory)
-    pids = [pid for pid in dict.fromkeys(known.pids.values()) if pid and dev_files.is_alive(pid)]
-    for pid in pids:
-        os.kill(pid, signal.SIGTERM)
-    deadline = time.monotonic() + STOP_SECONDS
-    while any(dev_files.is_alive(pid) for pid in pids):
-        if time.monotonic() > deadline:
-            raise click.ClickException(f"Processes {pids} have not ended after {STOP_SECONDS:.0f} s.")
-        time.sleep(0.05)
-    click.echo("The dev cloud has ended." if pids else "The dev cloud was not running.")
 
 
 @dev.command(context_settings={"ignore_unknown_options": True})
@@ -189,3 +145,7 @@ async def _forward(directory: Path, texts: tuple[str, ...]) -> None:
             port = await stack.enter_async_context(forwarding.serve(directory, wanted))
             click.echo(f"http://127.0.0.1:{port}/ leads to {wanted.address}:{wanted.target}")
         await end.wait()
+
+
+dev.add_command(dev_remove.stop)
+dev.add_command(dev_remove.remove)

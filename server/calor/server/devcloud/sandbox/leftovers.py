@@ -1,0 +1,47 @@
+"""Removing what a dev cloud's sandboxes hold on this machine when no process of it runs any more."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from calor.server.devcloud.driver import GuestDocument
+from calor.server.devcloud.sandbox import commands
+from calor.server.devcloud.sandbox.driver import SandboxDriver
+
+
+class _Silence:
+    """The metadata service of servers that are about to end."""
+
+    def get(self, server_id: str, path: str) -> GuestDocument | None:
+        return None
+
+
+def any_in(state_dir: Path) -> bool:
+    """Whether servers or networks of this state directory are on this machine."""
+    folders = (state_dir / "servers", state_dir / "run" / "netns")
+    return any(next(folder.iterdir(), None) is not None for folder in folders if folder.is_dir())
+
+
+async def remove(state_dir: Path) -> int:
+    """End all servers and remove their disks, namespaces, mounts and loop devices; the number of servers.
+
+    Raises `DriverError` where something cannot be removed; what can be is.
+    """
+    servers = state_dir / "servers"
+    count = sum(1 for _ in servers.iterdir()) if servers.is_dir() else 0
+    driver = SandboxDriver(state_dir)
+    nothing: Mapping[int, tuple[str, int]] = {}
+    try:
+        await driver.start(_Silence(), nothing)
+    finally:
+        await driver.stop(keep=False)
+    await _detach(state_dir.resolve() / "volumes")  # noqa: ASYNC240 - a local folder
+    return count
+
+
+async def _detach(volumes: Path) -> None:
+    """Loop devices whose server's record was not yet written when the cloud was killed."""
+    listing = await commands.run(["losetup", "--noheadings", "--output", "NAME,BACK-FILE"])
+    for line in listing.splitlines():
+        name, _, backing = line.strip().partition(" ")
+        if Path(backing.strip()).is_relative_to(volumes):
+            await commands.run(["losetup", "--detach", name])
