@@ -26,6 +26,7 @@ class DevCloud:
         self.state, self.options = state, options
         self.ready: dict[str, Any] = {}
         self.processes: list[subprocess.Popen[bytes]] = []
+        self.killed = False
 
     def start(self) -> "DevCloud":
         ports = ("--port", "0", "--orchestration-port", "0", "--cfn-port", "0")
@@ -53,6 +54,7 @@ class DevCloud:
 
     def kill(self, *names: str) -> None:
         """kill -9 the processes named ``pid`` (server) or ``cloud_pid``, and wait until they are gone."""
+        self.killed = True
         for pid in {int(self.ready[name]) for name in names}:
             os.kill(pid, signal.SIGKILL)
             while _alive(pid):
@@ -69,6 +71,15 @@ class DevCloud:
                 os.kill(pid, signal.SIGTERM)
         for process in self.processes:
             process.wait(90)
+        if self.killed:  # what a killed process could not take away
+            self.calor_dev("remove")
+
+    def calor_dev(self, verb: str, *arguments: str, limit: float = 120) -> str:
+        """A verb of `calor dev`, which must succeed; answers its output."""
+        command = [sys.executable, "-m", "calor.server", "dev", "--state-dir", str(self.state), verb, *arguments]
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+        assert answer.returncode == 0, f"{command}\n{answer.stdout}\n{answer.stderr}\n{self.tail()}"
+        return answer.stdout
 
     def run(self, *arguments: str, cloud: str = "calor", limit: float = 300) -> subprocess.CompletedProcess[str]:
         """The unmodified `openstack` client."""
