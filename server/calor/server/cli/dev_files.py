@@ -29,7 +29,7 @@ def calor_conf(directory: Path, known: state.DevState) -> str:
         for name, port in KNOWN_GUEST_PORTS.items()
         if name != "cloud"
     }
-    return f"""# Written by `calor dev` at each start.
+    return f"""# Written by `calor dev` at each start. Settings of your own belong into local.conf beside it.
 [DEFAULT]
 state_dir = {directory.resolve()}
 server_guest_url = {guest["orchestration"]}

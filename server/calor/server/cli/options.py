@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 CONFIG_NAME = "calor.conf"
+LOCAL_NAME = "local.conf"
+"""Beside a dev cloud's calor.conf, which each start writes anew: the user's own settings."""
 _DEFAULT_FILES = (Path("/etc/calor/calor.conf"),)
 
 
@@ -28,7 +30,7 @@ def configured(command: F) -> F:
         "--dev",
         "dev_dir",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="State directory of `calor dev`: its calor.conf is read.",
+        help="State directory of `calor dev`: its calor.conf is read, then its local.conf where there is one.",
     )
     return files(dev(command))
 
@@ -39,7 +41,8 @@ def load_settings(config_files: tuple[Path, ...], dev_dir: Path | None) -> "Sett
 
     files = list(config_files)
     if dev_dir is not None:
-        files.insert(0, dev_dir / CONFIG_NAME)
+        local = dev_dir / LOCAL_NAME
+        files[:0] = [dev_dir / CONFIG_NAME, *([local] if local.exists() else [])]
     if not files:
         files = [file for file in _DEFAULT_FILES if file.exists()]
     missing = [file for file in files if not file.exists()]
