@@ -1,62 +1,10 @@
-"""The yaql function. An expression runs with bounds on iterations, memory, steps and the time of a pattern."""
+"""The yaql function. The library behind it is imported with the first expression: it costs a server's start."""
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
-import regex  # type: ignore[import-untyped,unused-ignore]  # it ships no types
-import yaql
-from yaql.language.contexts import Context
-from yaql.language.exceptions import YaqlException
-
-from calor.server.template.functions import yaql_bounds, yaql_patterns
 from calor.server.template.functions.base import Evaluation, Function, Refused, is_call
 from calor.server.template.values import shape
-
-LIMIT_ITERATORS = 200
-MEMORY_QUOTA = 10000
-LIMIT_STEPS = 6_000  # calls of functions and operators, each some 75 µs; nested loops multiply
-_FROM_FUNCTIONS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError, StopIteration)
-"""The library lets the errors of its built-in functions through as they are."""
-
-
-class TooManySteps(YaqlException):  # type: ignore[misc]  # yaql ships no types
-    def __init__(self) -> None:
-        super().__init__(f"it takes more than {LIMIT_STEPS} steps")
-
-
-class _Counted(Context):  # type: ignore[misc]  # yaql ships no types
-    """A context that counts the calls made in it and in all its children."""
-
-    def __init__(self, parent: Any) -> None:
-        super().__init__(parent)
-        self._steps: list[int] = parent._steps if isinstance(parent, _Counted) else [0]
-
-    def collect_functions(self, name: str, predicate: Any = None, use_convention: bool = False) -> Any:
-        self._steps[0] += 1
-        if self._steps[0] > LIMIT_STEPS:
-            raise TooManySteps
-        return super().collect_functions(name, predicate, use_convention)
-
-
-@lru_cache(maxsize=1)
-def _engine() -> Any:
-    options = {
-        "yaql.limitIterators": LIMIT_ITERATORS,
-        "yaql.memoryQuota": MEMORY_QUOTA,
-        "yaql.convertTuplesToLists": True,
-        "yaql.convertSetsToLists": True,
-    }
-    return yaql.YaqlFactory().create(options)
-
-
-@lru_cache(maxsize=1)
-def _root() -> Any:
-    root = yaql.create_context(regex=False)
-    yaql_patterns.register(root)
-    bounded = root.create_child_context()
-    yaql_bounds.register(bounded)
-    return bounded
 
 
 class Yaql(Function):
@@ -80,22 +28,15 @@ class Yaql(Function):
             yield f"'expression' must be text, not {shape(expression)}."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
+        from calor.server.template.functions import yaql_engine
+
         if not isinstance(args, Mapping) or not isinstance(args.get("expression"), str):
             raise Refused("takes a map with the keys 'expression' and 'data'.")
-        data = {"data": args.get("data", {})}
-        try:
-            return _engine()(args["expression"]).evaluate(data=data, context=_Counted(_root()))
-        except (YaqlException, regex.error) as error:
-            raise Refused(f"the expression cannot be evaluated: {error}") from None
-        except TimeoutError:
-            message = f"a pattern takes longer than {yaql_patterns.SECONDS} s"
-            raise Refused(f"the expression cannot be evaluated: {message}") from None
-        except _FROM_FUNCTIONS as error:
-            raise Refused(f"the expression cannot be evaluated: {error or type(error).__name__}") from None
+        return yaql_engine.evaluate(args["expression"], {"data": args.get("data", {})})
 
 
 def _fault(expression: str) -> Iterator[str]:
-    try:
-        _engine()(expression)
-    except (YaqlException, ValueError, RecursionError) as error:
-        yield f"this is not a yaql expression: {error}"
+    from calor.server.template.functions import yaql_engine
+
+    if (fault := yaql_engine.fault(expression)) is not None:
+        yield fault
