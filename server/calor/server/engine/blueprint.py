@@ -59,8 +59,9 @@ class Blueprint:
 _NO_USES = Uses()
 
 
-def draw(model: Model, registry: Registry, files: Mapping[str, str]) -> Blueprint:
-    """Raises `InvalidInput` for unknown types and circular dependencies."""
+def draw(model: Model, registry: Registry, files: Mapping[str, str], unknown: list[Problem] | None = None) -> Blueprint:
+    """Raises `InvalidInput` for circular dependencies and for unknown types; or, with ``unknown``, puts these there and
+    leaves their resources out, so that what is wrong elsewhere can be told with them."""
     kinds = Kinds(registry, model.environment, files)
     found: dict[str, ResourceType[Any]] = {}
     problems: list[Problem] = []
@@ -70,8 +71,10 @@ def draw(model: Model, registry: Registry, files: Mapping[str, str]) -> Blueprin
             problems.append(_unknown_type(model, name, definition.type, registry))
         else:
             found[name] = kind
-    if problems:
+    if problems and unknown is None:
         raise InvalidInput(problems)
+    if unknown is not None:
+        unknown.extend(problems)
     return Blueprint(model, build_graph(model, _hidden(model, found)), found, _uses(model), files)
 
 
@@ -89,7 +92,7 @@ def _hidden(model: Model, kinds: Mapping[str, ResourceType[Any]]) -> Mapping[str
         if type(kind).hidden_dependencies is ResourceType.hidden_dependencies:
             continue
         if others is None:
-            others = {other: (kinds[other].name, one.properties) for other, one in model.resources.items()}
+            others = {other: (one.name, model.resources[other].properties) for other, one in kinds.items()}
         hidden[name] = kind.hidden_dependencies(model.resources[name].properties, others) - {name}
     return hidden
 
@@ -137,7 +140,11 @@ def validate(blueprint: Blueprint) -> Sequence[Pending]:
     pending = list(blueprint.model.pending)
     source = blueprint.model.template.source
     for name, kind in blueprint.kinds.items():
-        values, wrong, later = converted(blueprint, name, nothing)
+        try:
+            values, wrong, later = converted(blueprint, name, nothing)
+        except InvalidInput as error:  # of the template that is its type
+            problems.extend(error.problems)
+            continue
         problems.extend(wrong)
         pending.extend(one for one in later if not has_unknown(one.value))
         if not wrong:

@@ -10,7 +10,7 @@ from calor.server.engine.requests import Wish
 from calor.server.engine.revisions import Blueprints
 from calor.server.engine.tools import Tools
 from calor.server.engine.views import StackRequest
-from calor.server.errors import InvalidInput, NotSupported, RequestLimitExceeded, StackExists
+from calor.server.errors import InvalidInput, NotSupported, Problem, RequestLimitExceeded, StackExists
 from calor.server.identity import Caller
 from calor.server.store import queries
 from calor.server.store.rows import StackRow
@@ -38,9 +38,12 @@ class Checks:
 
     async def checked(self, caller: Caller, stack: StackRow, wish: Wish) -> Blueprint:
         """Raises `InvalidInput` with all that is wrong, as far as it can be known before anything is done."""
-        blueprint = self._blueprints.draw(stack, wish.template, wish.environment, wish.given, wish.files)
+        unknown: list[Problem] = []
+        blueprint = self._blueprints.draw(
+            stack, wish.template, wish.environment, wish.given, wish.files, unknown=unknown
+        )
         settings = self._tools.settings
-        findings = check_tree(blueprint, self._tools.registry, settings.max_nested_stack_depth)
+        findings = check_tree(blueprint, self._tools.registry, settings.max_nested_stack_depth, unknown)
         limit, pending = settings.max_resources_per_stack, findings.pending
         if 0 <= limit < findings.resources:
             raise RequestLimitExceeded(

@@ -1,6 +1,6 @@
 """The templates that a template leads to, checked before anything is stored: as far as their values are known. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,12 +33,13 @@ class Findings:
     files: set[str] = field(default_factory=set)
 
 
-def check_tree(blueprint: Blueprint, registry: Registry, max_depth: int) -> Findings:
-    """Raises `InvalidInput` with the problems of all templates, `RequestLimitExceeded` for too deep a nesting."""
-    findings = Findings()
+def check_tree(blueprint: Blueprint, registry: Registry, max_depth: int, problems: Sequence[Problem] = ()) -> Findings:
+    """Raises `InvalidInput` with ``problems`` and those of all templates (F107), `RequestLimitExceeded` for too deep a
+    nesting."""
+    findings = Findings(problems=list(problems))
     _check(blueprint, registry, max_depth, (), findings)
     if findings.problems:
-        raise InvalidInput(findings.problems)
+        raise InvalidInput(list(dict.fromkeys(findings.problems)))
     return findings
 
 
@@ -46,13 +47,14 @@ def _check(
     blueprint: Blueprint, registry: Registry, max_depth: int, above: tuple[str, ...], findings: Findings
 ) -> None:
     findings.resources += len(blueprint.kinds)
+    wrong = False
     try:
         findings.pending.extend(validate(blueprint))
     except InvalidInput as error:
         findings.problems.extend(error.problems)
-        return
+        wrong = True
     for name, kind in blueprint.kinds.items():
-        if not kind.is_nested:
+        if not kind.is_nested or (wrong and not isinstance(kind, TemplateType)):
             continue
         if len(above) >= max_depth or (isinstance(kind, TemplateType) and kind.name in above):
             raise RequestLimitExceeded(
@@ -80,7 +82,7 @@ def _child(
             findings.resources += len(kind.template.resources)
             return None
         findings.files.add(kind.name)
-        return _drawn(blueprint, name, kind.template, values, blueprint.files, registry)
+        return _drawn(blueprint, name, kind.template, values, blueprint.files, registry, findings)
     if has_unknown(values):
         return None
     me = Incarnation(id="", name=name, type=kind.name, physical_name=name)
@@ -88,7 +90,7 @@ def _child(
     template, left_out = _sample(nested)
     findings.resources += left_out
     files = blueprint.files if nested.files is None else nested.files
-    return _drawn(blueprint, name, template, nested.parameters, files, registry, nested.environment)
+    return _drawn(blueprint, name, template, nested.parameters, files, registry, findings, nested.environment)
 
 
 def _sample(nested: Nested) -> tuple[Template, int]:
@@ -106,8 +108,10 @@ def _drawn(
     values: Mapping[str, Any],
     files: Mapping[str, str],
     registry: Registry,
+    findings: Findings,
     environment: Mapping[str, Any] | None = None,
 ) -> Blueprint:
     given = {key: value for key, value in values.items() if value is not None and not has_unknown(value)}
     inner = blueprint.model.environment.nested(name) if environment is None else parse_environment(environment)
-    return draw(bind(template, inner, given, files=files, allow_missing=True), registry, files)
+    model = bind(template, inner, given, files=files, allow_missing=True)
+    return draw(model, registry, files, findings.problems)

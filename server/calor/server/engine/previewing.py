@@ -7,10 +7,12 @@ from typing import Any
 from calor.server.engine.blueprint import Blueprint, converted, draw
 from calor.server.engine.deciding import known_step
 from calor.server.engine.naming import physical_name
+from calor.server.engine.nested_checks import check_tree
 from calor.server.engine.requests import Wish
 from calor.server.engine.scope import StoredScope
 from calor.server.engine.sealing import Sealing
 from calor.server.engine.tools import Tools
+from calor.server.errors import Problem
 from calor.server.plan import Action as Do
 from calor.server.resources.base import Registry
 from calor.server.store import queries
@@ -144,10 +146,11 @@ def _gone(stack: StackRow, row: ResourceRow, properties: Mapping[str, Any]) -> d
     }
 
 
-def of_validate(wish: Wish, registry: Registry, *, show_nested: bool) -> Mapping[str, Any]:
+def of_validate(wish: Wish, registry: Registry, max_depth: int, *, show_nested: bool) -> Mapping[str, Any]:
     """Heat's validate answer. Raises `InvalidInput` with all problems."""
     model = bind(wish.template, wish.environment, wish.given, files=wish.files, allow_missing=True)
-    draw(model, registry, wish.files)
+    unknown: list[Problem] = []
+    check_tree(draw(model, registry, wish.files, unknown), registry, max_depth, unknown)
     return {
         "Description": wish.template.description or "No description",
         "Parameters": {name: _parameter(schema, model) for name, schema in wish.template.parameters.items()},

@@ -8,6 +8,7 @@ from typing import Any
 
 from calor.server.engine.blueprint import Blueprint, draw
 from calor.server.engine.sealing import Sealing
+from calor.server.errors import Problem
 from calor.server.resources.base import Registry
 from calor.server.store import queries
 from calor.server.store.database import Database
@@ -56,7 +57,9 @@ class Blueprints:
         given: Mapping[str, Any],
         files: Mapping[str, str],
         facade: Mapping[str, Any] | None = None,
+        unknown: list[Problem] | None = None,
     ) -> Blueprint:
+        """See `blueprint.draw`."""
         pseudo = Pseudo(
             stack_id=stack.id,
             stack_name=stack.name,
@@ -65,7 +68,7 @@ class Blueprints:
             facade=facade,
         )
         model = bind(template, environment, given, pseudo=pseudo, files=files)
-        return draw(model, self._registry, files)
+        return draw(model, self._registry, files, unknown)
 
     def keep(self, revision_id: str, blueprint: Blueprint) -> None:
         self._kept[revision_id] = blueprint

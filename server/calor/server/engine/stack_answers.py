@@ -30,7 +30,8 @@ class StackAnswers:
 
     async def validate(self, caller: Caller, request: StackRequest, *, show_nested: bool) -> Mapping[str, Any]:
         wish = requests.read(request, self._tools.settings)
-        return previewing.of_validate(wish, self._tools.registry, show_nested=show_nested)
+        depth = self._tools.settings.max_nested_stack_depth
+        return previewing.of_validate(wish, self._tools.registry, depth, show_nested=show_nested)
 
     async def preview_update(
         self, caller: Caller, name: str, ident: str, request: StackRequest, *, show_nested: bool
