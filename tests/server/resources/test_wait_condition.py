@@ -58,6 +58,16 @@ async def test_time_goes_on_over_a_crash(workshop: Workshop, bench: Bench) -> No
         await condition.kind.settle(condition, want)
 
 
+async def test_signals_that_came_in_time_count_after_a_late_restart(workshop: Workshop, bench: Bench) -> None:
+    ident = str(await bench(HANDLE).make())
+    condition = bench(CONDITION)
+    want = condition.typed({"handle": ident, "timeout": 60})
+    await condition.kind.create(condition, want)
+    await workshop.send(ident, {})
+    await condition.remember(began=datetime(2020, 1, 1, tzinfo=UTC).isoformat())
+    await condition.kind.settle(condition, want)
+
+
 async def test_a_larger_count_waits_for_more(workshop: Workshop, bench: Bench) -> None:
     ident = str(await bench(HANDLE).make())
     condition = bench(CONDITION)

@@ -106,7 +106,7 @@ async def _engine(
     return Orchestrator(
         database=database,
         door=door,
-        registry=Types(),
+        registry=registry.installed(),
         keys=key_material,
         settings=engine_settings(settings, urls),
     )

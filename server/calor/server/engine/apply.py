@@ -238,6 +238,7 @@ class Applying:
             "updated_at": now,
             "uses_signals": bool(self._at and self._at.listened),
         }
+        self._bench.moved |= self._bench.blueprint.graph.requires[self._name]
         event = happenings.of_resource(self._bench.stack, row, action, Status.COMPLETE, now)
         self.row = self._bench.current[self._name] = await self._bench.tree.change(
             row.id, *more, event, *self._succession(row), **(values | done)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from calor.server.cloud.errors import CloudError
-from calor.server.engine.bench import Bench
+from calor.server.engine.bench import Bench, typed
 from calor.server.engine.context import ResourceContext
 from calor.server.engine.scope import key_of
 from calor.server.resources.base import ReferenceId, ResourceFailed, ResourceType
@@ -13,6 +13,31 @@ from calor.server.resources.declare import attributes_of
 from calor.server.store.rows import ResourceRow
 
 log = logging.getLogger(__name__)
+
+
+async def refresh(bench: Bench, name: str) -> None:
+    """Fetch and store again what others refer to of a resource that stands."""
+    kind, row = bench.blueprint.kinds.get(name), bench.current.get(name)
+    if kind is None or row is None or kind.pure or row.id not in bench.tree.rows:
+        return
+    row = bench.tree.rows[row.id]
+    want = typed(kind, bench.tools.sealing.value(row.properties or row.pending) or {})
+    paths = bench.blueprint.uses_of(name).attributes
+    found = bench.tools.sealing.text(await fetched(bench, kind, bench.context(row, kind), row, want, paths))
+    if found != row.attributes:
+        bench.current[name] = await bench.tree.change(row.id, attributes=found)
+
+
+async def refresh_moved(bench: Bench, name: str) -> None:
+    """Before ``name`` reads the attributes of others: fetch again those that move by themselves (``cached`` is false)
+    where something else was done to the resource since, such as an attachment or an association."""
+    for used in sorted(bench.moved & bench.blueprint.graph.requires[name]):
+        kind = bench.blueprint.kinds[used]
+        known = attributes_of(kind)
+        paths = bench.blueprint.uses_of(used).attributes
+        if kind.is_nested or any(not path or (path[0] in known and not known[path[0]].cached) for path in paths):
+            bench.moved.discard(used)
+            await refresh(bench, used)
 
 
 async def fetched(

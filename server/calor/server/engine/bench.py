@@ -101,6 +101,8 @@ class Bench:
     batch: Batch = field(default_factory=Batch)
     current: dict[str, ResourceRow] = field(default_factory=dict)
     changed: bool = False
+    moved: set[str] = field(default_factory=set)
+    """Resources that others, which depend on them, have acted upon since their attributes were stored."""
 
     def __post_init__(self) -> None:
         self.scope = StoredScope(self.stack.name, self.blueprint.kinds, self.current, self.tools.sealing)

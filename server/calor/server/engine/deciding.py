@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from calor.server.engine import attributes
 from calor.server.engine.bench import Bench, typed
 from calor.server.engine.kinds import Rules, schema
 from calor.server.engine.scope import key_of
@@ -46,6 +47,7 @@ class Choice:
 async def wanted(bench: Bench, name: str) -> Want:
     """Raises `InvalidInput` for values that only now turn out to be wrong."""
     definition, kind = bench.blueprint.definition(name), bench.blueprint.kinds[name]
+    await attributes.refresh_moved(bench, name)
     properties = plain(bench.blueprint.properties(name, bench.scope))
     if has_names(kind):
         properties = await bench.tools.lookup.resolve_names(bench.cloud, schema(kind), properties)

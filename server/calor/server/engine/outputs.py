@@ -1,11 +1,12 @@
 """Outputs of a stack: resolved from stored attributes at the end of an operation, kept, and served as kept."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Any
 
 from calor.server.engine import attributes
-from calor.server.engine.bench import Bench, typed
+from calor.server.engine.bench import Bench
 from calor.server.engine.sealing import Sealing
 from calor.server.engine.views import OutputView
 from calor.server.errors import CalorError
@@ -20,16 +21,8 @@ NO_DESCRIPTION = "No description given"
 
 async def refreshed(bench: Bench) -> None:
     """Fetch again what outputs refer to, where the cloud may have moved on since the resource was completed."""
-    for name, uses in bench.blueprint.uses.items():
-        kind, row = bench.blueprint.kinds.get(name), bench.current.get(name)
-        if kind is None or row is None or kind.pure or not uses.in_outputs or row.id not in bench.tree.rows:
-            continue
-        row = bench.tree.rows[row.id]
-        want = typed(kind, bench.tools.sealing.value(row.properties or row.pending) or {})
-        at = bench.context(row, kind)
-        found = bench.tools.sealing.text(await attributes.fetched(bench, kind, at, row, want, uses.attributes))
-        if found != row.attributes:
-            bench.current[name] = await bench.tree.change(row.id, attributes=found)
+    used = [name for name, uses in bench.blueprint.uses.items() if uses.in_outputs]
+    await asyncio.gather(*(attributes.refresh(bench, name) for name in used))
 
 
 def resolved(bench: Bench) -> str:

@@ -91,9 +91,11 @@ class WaitCondition(ResourceType[ConditionProps]):
     async def settle(self, at: Context, want: ConditionProps) -> None:
         began = datetime.fromisoformat(at.me.data["began"]) if "began" in at.me.data else at.now()
         left = want.timeout - (at.now() - began).total_seconds()
+        if await self._is_met(at, want):  # also after time is up: signals that came while no server ran count
+            return
         try:
             async with asyncio.timeout(max(0.0, left)):
-                await self._enough(at, want)
+                await self._met(at, want)
         except TimeoutError:
             got = len(successes(await entries(at, want.handle)))
             raise ResourceFailed(f"WaitConditionTimeout: {got} of {want.count} received") from None
@@ -109,16 +111,20 @@ class WaitCondition(ResourceType[ConditionProps]):
             return json.dumps({ident: entry.data for ident, entry in found.items()})
         return metadata_of(found)
 
-    async def _enough(self, at: Context, want: ConditionProps) -> None:
+    async def _met(self, at: Context, want: ConditionProps) -> None:
         while True:
             signals = [] if want.handle.startswith(SELF_SIGNALLED) else await at.signals_of(want.handle)
-            found = await entries(at, want.handle)
-            failures = [entry.reason for entry in found.values() if entry.status == FAILURE]
-            if failures:
-                raise ResourceFailed("WaitConditionFailure: " + ";".join(failures))
-            if len(successes(found)) >= want.count:
+            if await self._is_met(at, want):
                 return
             await at.another_signal(len(signals), of=want.handle)
+
+    async def _is_met(self, at: Context, want: ConditionProps) -> bool:
+        """Raises `ResourceFailed` at the first failure."""
+        found = await entries(at, want.handle)
+        failures = [entry.reason for entry in found.values() if entry.status == FAILURE]
+        if failures:
+            raise ResourceFailed("WaitConditionFailure: " + ";".join(failures))
+        return len(successes(found)) >= want.count
 
 
 async def entries(at: Context, handle: str) -> Mapping[str, Entry]:
