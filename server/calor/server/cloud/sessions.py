@@ -5,6 +5,7 @@ from collections import OrderedDict
 from typing import Any
 
 import openstack.connection
+import requests
 from keystoneauth1 import access, session
 from keystoneauth1.identity import base, v3
 
@@ -78,13 +79,26 @@ class Sessions:
     def _connection(self, plugin: base.BaseIdentityPlugin, region: str | None) -> openstack.connection.Connection:
         settings = self._settings
         verify: bool | str = False if settings.insecure else (settings.cafile or True)
-        logged_in = session.Session(auth=plugin, verify=verify, timeout=settings.request_timeout, app_name="calor")
+        logged_in = session.Session(
+            auth=plugin,
+            session=self._wire(),
+            verify=verify,
+            timeout=settings.request_timeout,
+            app_name="calor",
+        )
         return openstack.connection.Connection(
             session=logged_in,
             region_name=region or settings.region,
             interface=settings.interface,
             identity_api_version="3",
         )
+
+    def _wire(self) -> requests.Session:
+        """Keeps as many connections open as there are threads: fewer, and calls at once would each open their own."""
+        wire = requests.Session()
+        for scheme in ("http://", "https://"):
+            wire.mount(scheme, session.TCPKeepAliveAdapter(pool_maxsize=self._settings.threads))
+        return wire
 
     def _plugin(self, credentials: Credentials) -> base.BaseIdentityPlugin:
         if credentials.kind is CredentialKind.TRUST:
