@@ -187,14 +187,8 @@ def test_a_group_whose_members_have_outputs(cloud: Any, shared: Path) -> None:
 
 def test_a_group_of_nested_servers_with_volumes(cloud: Any, shared: Path) -> None:
     template = shared / "corpus" / HOT / "resource_group/server_with_volumes.yaml"
-    given = {
-        "image_id": "host",
-        "flavor": "m1.tiny",
-        "key_name": "demo",
-        "network_id": "private",
-        "instance_name": "vols",
-    }
-    with stack(cloud, template, {**given, "num_volumes": "2"}) as name:
+    given = {"image_id": "host", "instance_type": "m1.tiny", "key_name": "demo", "num_volumes": "2"}
+    with stack(cloud, template, given) as name:
         kinds = [row["resource_type"] for row in cloud.json("stack", "resource", "list", "-n", "5", name)]
         assert kinds.count("OS::Cinder::VolumeAttachment") == 2
 

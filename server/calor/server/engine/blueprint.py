@@ -123,7 +123,7 @@ def converted(
 ) -> tuple[Mapping[str, Any], Sequence[Problem], Sequence[Pending]]:
     """(values, problems, constraints that only a cloud can check)."""
     definition, kind = blueprint.definition(name), blueprint.kinds[name]
-    values = resolve(definition.properties, scope)
+    values = kind.translate(resolve(definition.properties, scope))
     if kind.any_properties:
         return plain(values), (), ()
     result = convert(
