@@ -26,7 +26,7 @@ from calor.server.engine import agent_file
 from calor.server.engine.orchestrator import Orchestrator
 from calor.server.engine.settings import Settings as EngineSettings
 from calor.server.identity import KeyFileFault, keys
-from calor.server.resources.registry import Types
+from calor.server.resources import registry
 
 log = logging.getLogger(__name__)
 
