@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,11 @@ def test_db_upgrade_makes_the_schema_and_version_shows_it(tmp_path: Path) -> Non
     [
         ("sqlite:////nowhere/at/all.sqlite", "there is no folder /nowhere/at"),
         ("nonsense", "cannot be opened"),
-        ("mysql://heat:geheim@127.0.0.1:1/heat", "mysql://heat:\\*\\*\\*@127.0.0.1:1/heat cannot be opened"),
+        pytest.param(
+            "mysql://heat:geheim@127.0.0.1:1/heat",
+            r"mysql://heat:\*\*\*@127.0.0.1:1/heat cannot be opened",
+            marks=pytest.mark.skipif(not find_spec("aiomysql"), reason="the driver of MariaDB is not installed"),
+        ),
     ],
 )
 def test_a_database_that_cannot_be_opened_is_one_line_without_its_password(
@@ -104,6 +109,18 @@ def test_a_database_that_cannot_be_opened_is_one_line_without_its_password(
         assert re.search(words, result.output)
         assert "geheim" not in result.output
         assert "Traceback" not in result.output
+
+
+def test_a_missing_database_driver_is_named_with_the_command_that_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "aiomysql", None)
+    conf = configuration(tmp_path)
+    conf.write_text(conf.read_text() + "[database]\nconnection = mysql://heat:geheim@127.0.0.1:1/heat\n")
+    result = CliRunner().invoke(main, ["db", "upgrade", "--config-file", str(conf)])
+    assert result.exit_code == 1
+    assert "pipx inject calor aiomysql" in result.output
+    assert "geheim" not in result.output
 
 
 class Server:

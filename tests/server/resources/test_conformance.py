@@ -22,9 +22,10 @@ from calor.server.template.properties import (
     Support,
 )
 
-REFERENCE = json.loads(
-    (Path(__file__).resolve().parents[4] / "shared" / "reference" / "resource-types.json").read_text()
-)["resource_types"]
+FACTS = Path(__file__).resolve().parents[4] / "shared" / "reference" / "resource-types.json"
+if not FACTS.exists():
+    pytest.skip("the reference facts are not beside the checkout", allow_module_level=True)
+REFERENCE = json.loads(FACTS.read_text())["resource_types"]
 
 DIFFERENCES: Mapping[tuple[str, str], str] = {
     ("OS::Nova::Server", "supports.snapshot"): "snapshots of stacks are not built yet",

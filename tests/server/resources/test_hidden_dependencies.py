@@ -11,6 +11,8 @@ from calor.server.resources.registry import Types
 from calor.server.template import parse_template
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"
+if not SHARED.is_dir():
+    pytest.skip("the reference facts are not beside the checkout", allow_module_level=True)
 TYPES = Types()
 CASES = [
     case

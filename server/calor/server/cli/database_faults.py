@@ -19,7 +19,10 @@ def database_faults(url: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as exc:
-        raise DatabaseFault(f"The driver {exc.name} for {_shown(url)} is not installed.") from exc
+        raise DatabaseFault(
+            f"The driver {exc.name} for {_shown(url)} is not installed beside calor: pipx inject calor {exc.name}, or "
+            f"pip install {exc.name} in calor's environment."
+        ) from exc
     except (SQLAlchemyError, OSError) as exc:
         reason = str(getattr(exc, "orig", None) or exc).splitlines()[0]
         raise DatabaseFault(f"The database {_shown(url)} cannot be opened: {reason}") from exc
