@@ -26,8 +26,8 @@ TYPES = Types()
 class Stack:
     """Resources that go away in reverse order, whatever happens."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        self.workshop = workshop
+    def __init__(self, workshop: Workshop, cloud_names: Any) -> None:
+        self.workshop, self.cloud_names = workshop, cloud_names
         self.made: list[MemoryContext] = []
 
     def place(self, type_name: str, name: str = "thing", /) -> MemoryContext:
@@ -61,8 +61,9 @@ class Stack:
         return await self.add("OS::Nova::Server", "server", **(await self.server_properties()), **more)
 
     async def server_properties(self) -> dict[str, Any]:
-        flavor, image = await self.ident(FLAVORS, "m1.nano"), await self.ident(IMAGES, "cirros")
-        return {"flavor": flavor, "image": image, "user_data_format": "RAW", "availability_zone": "nova"}
+        place = self.cloud_names
+        flavor, image = await self.ident(FLAVORS, place.flavor), await self.ident(IMAGES, place.image)
+        return {"flavor": flavor, "image": image, "user_data_format": "RAW", "availability_zone": place.zone}
 
     async def ident(self, of: Any, name: str) -> str:
         record = await self.workshop.cloud.find(of, name)
@@ -71,8 +72,8 @@ class Stack:
 
 
 @pytest.fixture
-async def stack(workshop: Workshop) -> AsyncIterator[Stack]:
-    stack = Stack(workshop)
+async def stack(lab: Any, workshop: Workshop) -> AsyncIterator[Stack]:
+    stack = Stack(workshop, lab.place)
     yield stack
     for context in reversed(stack.made):
         if context.me.physical_id:
@@ -113,7 +114,7 @@ async def test_a_port_with_addresses_and_groups(stack: Stack) -> None:
     pairs = [{"ip_address": "10.77.0.0/25"}]
     await port.change(**want, allowed_address_pairs=pairs, name="named", tags=["x"])
     assert [one["ip_address"] for one in await port.read("allowed_address_pairs")] == ["10.77.0.0/25"]
-    await port.kind.prepare_replace(port, port.was)
+    await port.kind.release(port, port.was, port.was)
     assert await port.read("fixed_ips") == []
 
 
