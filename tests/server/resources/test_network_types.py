@@ -144,7 +144,7 @@ async def test_a_routers_leg_is_its_own_key(cloud: MemoryCloud, bench: Bench) ->
 async def test_what_a_ports_replacement_needs_is_freed(cloud: MemoryCloud, bench: Bench) -> None:
     port = bench("OS::Neutron::Port")
     ident = await port.make(network="n", fixed_ips=[{"ip_address": "10.0.0.7"}])
-    await port.kind.prepare_replace(port, port.was)
+    await port.kind.release(port, port.was, port.was)
     assert (await cloud.get(PORTS, str(ident)))["fixed_ips"] == []
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from calor.server.cloud.errors import CloudUncertain
-from calor.server.engine import attributes, deciding, failing, happenings
+from calor.server.engine import attributes, deciding, failing, handover, happenings
 from calor.server.engine.bench import Bench, Superseded, WorkFailed, typed
 from calor.server.engine.context import ResourceContext
 from calor.server.engine.deciding import Choice, Want
@@ -62,6 +62,9 @@ class Applying:
             self.row, self.action = newest, Action.UPDATE
         want = await deciding.wanted(self._bench, self._name)
         choice = deciding.choose(self._bench, self._name, want)
+        if choice.row is not None and choice.action is not Do.REPLACE and handover.is_released(self._bench, choice.row):
+            await handover.reclaim(self._bench, choice.row, self._kind, self._stop)
+            choice = dataclasses.replace(choice, row=self._bench.tree.rows[choice.row.id])
         if choice.action is Do.NONE and choice.row is not None:
             await self._keep(choice.row, want)
             return
@@ -163,6 +166,8 @@ class Applying:
             row = await self._bench.children.converge(self._bench, row, props, self._stop)
         else:
             if row.physical_id is None:
+                old = self._bench.tree.rows.get(row.replaces or "")
+                await handover.release(self._bench, old, self._kind, props, self._stop)
                 physical_id = await self._started(at, props)
                 if physical_id is not None:
                     row = await self._bench.tree.change(row.id, physical_id=physical_id)
@@ -224,12 +229,12 @@ class Applying:
             await self._stop.run(self._kind.update(at, props, was, changed))
         await self._complete(bench.tree.rows[row.id], Action.UPDATE, props)
 
-    async def _complete(self, row: ResourceRow, action: Action, props: Any, *more: Write, **values: Any) -> None:
+    async def _complete(self, row: ResourceRow, ended: Action, props: Any, /, *more: Write, **values: Any) -> None:
         known = await self._attributes(row, props)
         now = self._bench.tools.clock.now()
         row = self._bench.tree.rows[row.id]
         done: dict[str, Any] = {
-            "action": action,
+            "action": ended,
             "status": Status.COMPLETE,
             "status_reason": happenings.STATE_CHANGED,
             "properties": row.pending if row.pending is not None else row.properties,
@@ -239,7 +244,7 @@ class Applying:
             "uses_signals": bool(self._at and self._at.listened),
         }
         self._bench.moved |= self._bench.blueprint.graph.requires[self._name]
-        event = happenings.of_resource(self._bench.stack, row, action, Status.COMPLETE, now)
+        event = happenings.of_resource(self._bench.stack, row, ended, Status.COMPLETE, now)
         self.row = self._bench.current[self._name] = await self._bench.tree.change(
             row.id, *more, event, *self._succession(row), **(values | done)
         )

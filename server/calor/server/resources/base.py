@@ -252,10 +252,6 @@ class ResourceType(Generic[P]):
         """Change in place and wait until done. Called again with the same arguments after a crash."""
         raise UpdateReplace(self.name)
 
-    async def prepare_replace(self, at: Context, was: P) -> None:
-        """Called on the old incarnation before its replacement is created: free what the new one needs and cannot
-        share (a port's fixed address, a key pair's name)."""
-
     async def delete(self, at: Context, was: P | None) -> None:
         """Start deleting. What is gone already is fine. ``was`` is None if the row never had valid properties."""
         if self.collection is not None and at.me.physical_id:
@@ -269,12 +265,14 @@ class ResourceType(Generic[P]):
         """The physical id of what an earlier, interrupted `create` made; None if it made nothing."""
         return None
 
-    async def release(self, at: Context, was: P) -> None:
-        """Before the replacement of this incarnation is created: give up what cannot exist twice (a server's
-        ports, a port's fixed addresses, a key pair's name). Idempotent; the default gives up nothing."""
+    async def release(self, at: Context, was: P, want: P | None) -> None:
+        """Before the replacement of this incarnation is created: give up what cannot exist twice (a server's ports, a
+        port's fixed addresses, a key pair's name). ``want``: what the replacement is to be; None if of another type.
+        Idempotent; the default gives up nothing."""
 
     async def reclaim(self, at: Context, was: P) -> None:
-        """Undo `release`: this incarnation stays after all (rollback, or back to the old template: F014)."""
+        """Undo `release`: this incarnation stays after all (rollback, or back to the old template: F014). What it
+        gave up is free again. Idempotent."""
 
     async def check(self, at: Context, was: P) -> None:
         """Raise `ResourceFailed` if it is not there or not well."""

@@ -80,9 +80,24 @@ class Port(NetworkObject[PortProps]):
         kept = {key: value for key, value in body.items() if not (key == "fixed_ips" and value is None)}
         return {**kept, **emptied}
 
-    async def prepare_replace(self, at: Context, was: PortProps) -> None:
-        if was.fixed_ips and at.me.physical_id:
+    async def release(self, at: Context, was: PortProps, want: PortProps | None) -> None:
+        """Its addresses, where the replacement asks for one of them by number."""
+        mine = {fixed.ip_address for fixed in was.fixed_ips or () if fixed.ip_address}
+        asked = {fixed.ip_address for fixed in (want.fixed_ips or () if want is not None else ())}
+        if not mine & asked or at.me.physical_id is None:
+            return
+        held = [
+            {key: one[key] for key in ("subnet_id", "ip_address") if key in one}
+            for one in (await self.record(at)).get("fixed_ips") or ()
+        ]
+        if held:
+            await at.remember(addresses=held)
             await at.cloud.update(PORTS, at.me.physical_id, fixed_ips=[])
+
+    async def reclaim(self, at: Context, was: PortProps) -> None:
+        if at.me.data.get("addresses") and at.me.physical_id:
+            await at.cloud.update(PORTS, at.me.physical_id, fixed_ips=at.me.data["addresses"])
+            await at.remember(addresses=None)
 
     async def attribute(self, at: Context, was: PortProps, name: str) -> Any:
         if name == "subnets":

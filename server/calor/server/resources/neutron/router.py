@@ -164,6 +164,14 @@ class RouterInterface(ResourceType[RouterInterfaceProps]):
         except CloudMissing:
             return
 
+    async def release(self, at: Context, was: RouterInterfaceProps, want: RouterInterfaceProps | None) -> None:
+        """The subnet's gateway address, which only one leg can have."""
+        if want is not None and (want.subnet, want.port) == (was.subnet, was.port):
+            await self.delete(at, was)
+
+    async def reclaim(self, at: Context, was: RouterInterfaceProps) -> None:
+        await self.create(at, was)
+
     async def attribute(self, at: Context, was: RouterInterfaceProps, name: str) -> Any:
         ports = await self._ports(at, was)
         return dict(ports[0]) if ports else None

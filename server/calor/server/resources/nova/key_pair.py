@@ -53,8 +53,26 @@ class KeyPair(ResourceType[KeyPairProps]):
             return None
         return want.name
 
-    async def prepare_replace(self, at: Context, was: KeyPairProps) -> None:
-        await self.delete(at, was)
+    async def release(self, at: Context, was: KeyPairProps, want: KeyPairProps | None) -> None:
+        """The name. The public half is remembered: with it the pair can be put back."""
+        if at.me.data.get("given_up") or (want is not None and want.name != was.name):
+            return
+        if await self._exists(at, was.name):
+            record = await at.cloud.get(KEYPAIRS, was.name)
+            await at.remember(public_key=record.get("public_key"))
+            await at.cloud.delete(KEYPAIRS, was.name)
+        await at.remember(given_up=True)
+
+    async def reclaim(self, at: Context, was: KeyPairProps) -> None:
+        if at.me.data.get("given_up") and not await self._exists(at, was.name):
+            public = was.public_key or at.me.data.get("public_key")
+            body = {"name": was.name, "public_key": public, "type": was.kind, "user_id": was.user}
+            await at.cloud.create(KEYPAIRS, **present(body))
+        await at.remember(given_up=None)
+
+    async def delete(self, at: Context, was: KeyPairProps | None) -> None:
+        if not at.me.data.get("given_up"):  # else the pair of this name is another's
+            await super().delete(at, was)
 
     async def settle_delete(self, at: Context) -> None:
         """The compute service deletes before it answers."""

@@ -112,10 +112,11 @@ class Server(ResourceType[ServerProps]):
     async def update(self, at: Context, want: ServerProps, was: ServerProps, changed: frozenset[str]) -> None:
         await server_updates.change(at, want, was, changed)
 
-    async def prepare_replace(self, at: Context, was: ServerProps) -> None:
-        for entry in was.networks or ():
-            if entry.port and at.me.physical_id:
-                await server_networks.detach(at, entry.port)
+    async def release(self, at: Context, was: ServerProps, want: ServerProps | None) -> None:
+        await server_networks.give_up(at, was, want)
+
+    async def reclaim(self, at: Context, was: ServerProps) -> None:
+        await server_networks.take_back(at, was)
 
     async def delete(self, at: Context, was: ServerProps | None) -> None:
         ours = any(server_networks.is_ours(entry) for entry in (was.networks if was else None) or ())

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from calor.server.cloud.errors import CloudMissing
+from calor.server.cloud.errors import CloudConflict, CloudMissing
 from calor.server.resources.base import Context, ResourceFailed
 from calor.server.resources.bodies import id_of, present
 from calor.server.resources.collections import FLOATING_IPS, PORTS, SECURITY_GROUPS, SUBNETS
@@ -123,6 +123,37 @@ async def rewire(at: Context, want: ServerProps, was: ServerProps) -> None:
         if not entry.allocate_network:
             taken.add(await _attach(at, want, number, taken))
     await associate(at, want.networks or ())
+
+
+async def give_up(at: Context, was: ServerProps, want: ServerProps | None) -> None:
+    """Detach the ports and let go of the addresses that another server is to have."""
+    taken: set[str] = set()
+    others = [(entry.port, entry.fixed_ip) for entry in (want.networks or () if want else ())]
+    for entry in was.networks or ():
+        if not _exists_once(entry) or (entry.port, entry.fixed_ip) not in others:
+            continue
+        port = await _port_of(at, entry, taken)
+        if port is None:
+            continue
+        try:
+            await detach(at, str(port["id"]))
+        except CloudConflict:  # a server in no state for it; its port is taken from it all the same
+            await at.cloud.update(PORTS, str(port["id"]), device_id="", device_owner="")
+        if str(port.get("description", "")).startswith(token(at)):
+            await at.cloud.delete(PORTS, str(port["id"]))
+
+
+async def take_back(at: Context, was: ServerProps) -> None:
+    """Attach again what was given up; entries that were left alone are found as they are."""
+    taken: set[str] = set()
+    for number, entry in enumerate(was.networks or ()):
+        if _exists_once(entry):
+            taken.add(await _attach(at, was, number, taken))
+    await associate(at, was.networks or ())
+
+
+def _exists_once(entry: ServerNetwork) -> bool:
+    return bool(entry.port or entry.fixed_ip)
 
 
 def precision(entry: ServerNetwork) -> int:

@@ -58,6 +58,7 @@ async def agent_boot(at: Context) -> AgentBoot:
         bootstrap_token=await at.guests.bootstrap_token(at.me.id),
         agent_url=url,
         agent_sha256=sha256,
+        ca_certificate=at.urls.ca_certificate,
     )
 
 
