@@ -22,17 +22,19 @@ SERVER = {"image": "host", "flavor": "m1.tiny", "key_name": "demo"}
 
 
 @contextmanager
-def stack(cloud: Any, template: Path, parameters: dict[str, str], *options: str) -> Iterator[str]:
+def stack(cloud: Any, template: Path, parameters: dict[str, str], user: str = "calor") -> Iterator[str]:
     """A stack that reached CREATE_COMPLETE, deleted at the end."""
     name = "corpus-" + "".join(letter if letter.isalnum() else "-" for letter in template.stem)
     given = [word for key, value in parameters.items() for word in ("--parameter", f"{key}={value}")]
     try:
-        made = cloud.run("stack", "create", "-t", str(template), "--wait", *given, *options, name)
-        failures = "" if made.returncode == 0 else cloud.run("stack", "failures", "list", "--long", name).stdout
+        made = cloud.run("stack", "create", "-t", str(template), "--wait", *given, name, cloud=user)
+        failures = (
+            "" if made.returncode == 0 else cloud.run("stack", "failures", "list", "--long", name, cloud=user).stdout
+        )
         assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-3000:] + failures + cloud.tail()
         yield name
     finally:
-        cloud.openstack("stack", "delete", "--yes", "--wait", name)
+        cloud.openstack("stack", "delete", "--yes", "--wait", name, cloud=user)
 
 
 def inside(cloud: Any, server: str, command: str) -> str:
@@ -203,6 +205,24 @@ def test_a_group_of_servers_each_with_its_network_and_volume(cloud: Any, shared:
     with stack(cloud, Path(template), given) as name:
         kinds = [row["resource_type"] for row in cloud.json("stack", "resource", "list", "-n", "5", name)]
         assert kinds.count("OS::Nova::Server") == kinds.count("OS::Cinder::VolumeAttachment") == 3
+
+
+def test_groups_of_servers_with_flavors_and_floating_ips_of_their_own(cloud: Any, shared: Path) -> None:
+    """OPNFV's: three groups of nested templates, which make flavors and so need an administrator."""
+    admin = "calor-admin"
+    cloud.openstack("keypair", "create", "rapid", cloud=admin)
+    for number, name in enumerate(("rapid-data", "rapid-data2")):
+        cloud.openstack("network", "create", name, cloud=admin)
+        cidr = f"10.66.{number}.0/24"
+        cloud.openstack("subnet", "create", "--network", name, "--subnet-range", cidr, name, cloud=admin)
+    template = shared / "corpus/opnfv__samplevnf/VNFs/DPPD-PROX/helper-scripts/rapid/openstack-rapid.yaml"
+    names = {"mgmt_net_name": "private", "data_net_name": "rapid-data", "data2_net_name": "rapid-data2"}
+    given = {"PROX_image": "host", "PROX_key": "rapid", "public_net_name": "public", "security_group": "default"}
+    with stack(cloud, template, {**given, **names}, user=admin) as name:
+        found = {o["output_key"]: o["output_value"] for o in cloud.json("stack", "show", name, cloud=admin)["outputs"]}
+        assert found["server_name"] == [["rapidVM-0", "rapidVM-1"], ["rapidType2VM-0"], ["rapidType3VM-0"]]
+        assert all(ip.startswith("172.24.4.") for group in found["mngmt_ips"] for ip in group)
+        assert found["data_plane_ips"][1][0][1].startswith("10.66.1.")
 
 
 TUTORIAL = """\

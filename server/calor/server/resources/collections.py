@@ -28,3 +28,4 @@ BACKUPS = Collection(service="block_storage", single="backup", plural="backups")
 VOLUME_TYPES = Collection(service="block_storage", single="type", plural="volume types")
 
 USERS = Collection(service="identity", single="user", plural="users")
+PROJECTS = Collection(service="identity", single="project", plural="projects")

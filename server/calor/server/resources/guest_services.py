@@ -25,6 +25,11 @@ class Urls(Protocol):
         """``http://…:8004``, without a path: instance endpoints, our ``/v3``, the agent's file."""
         ...
 
+    @property
+    def ca_certificate(self) -> str | None:
+        """PEM text of the private authority that signs them; None: what the image trusts."""
+        ...
+
     def heat_signal(self, resource_name: str) -> str:
         """Native signal URL (``/v1/{project}/stacks/…/resources/NAME/signal``)."""
         ...

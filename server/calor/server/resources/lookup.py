@@ -20,6 +20,7 @@ COLLECTIONS: Mapping[str, Collection] = {
     "cinder.volume": known.VOLUMES,
     "cinder.vtype": known.VOLUME_TYPES,
     "glance.image": known.IMAGES,
+    "keystone.project": known.PROJECTS,
     "keystone.user": known.USERS,
     "neutron.network": known.NETWORKS,
     "neutron.port": known.PORTS,

@@ -29,6 +29,7 @@ from calor.server.resources.declare import construct
 class MemoryUrls:
     cfn = "http://192.0.2.1:8000"
     orchestration = "http://192.0.2.1:8004"
+    ca_certificate: str | None = None
 
     def signal(self, resource_id: str) -> str:
         return f"{self.cfn}/v1/signal/{resource_id}?Signature=s"

@@ -28,6 +28,7 @@ from calor.server.resources.neutron.port import Port
 from calor.server.resources.neutron.router import Router, RouterInterface
 from calor.server.resources.neutron.security_group import SecurityGroup, SecurityGroupRule
 from calor.server.resources.neutron.subnet import Subnet
+from calor.server.resources.nova.flavor import Flavor
 from calor.server.resources.nova.key_pair import KeyPair
 from calor.server.resources.nova.server import Server
 
@@ -60,6 +61,7 @@ BUILT_INS: tuple[type[ResourceType[Any]], ...] = (
     SecurityGroup,
     SecurityGroupRule,
     Subnet,
+    Flavor,
     KeyPair,
     Server,
 )

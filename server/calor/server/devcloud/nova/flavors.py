@@ -20,6 +20,7 @@ def make(docs: Documents, part: Doc) -> Doc:
             "rxtx_factor": float(part.get("rxtx_factor") or 1.0),
             "description": part.get("description"),
             "extra_specs": {},
+            "access": [],
         },
     )
 
@@ -60,7 +61,8 @@ def show(call: Call, doc: Doc) -> Doc:
 
 
 def _visible(call: Call) -> list[Doc]:
-    docs = [doc for doc in call.docs.all("flavor") if doc["is_public"] or call.token.is_admin]
+    mine = call.token.project_id
+    docs = [doc for doc in call.docs.all("flavor") if doc["is_public"] or call.token.is_admin or mine in _access(doc)]
     if "minRam" in call.query:
         docs = [doc for doc in docs if doc["ram"] >= int(call.query["minRam"])]
     if "minDisk" in call.query:
@@ -145,9 +147,37 @@ def remove_spec(call: Call) -> Answer:
     return Answer()
 
 
+def _access(flavor: Doc) -> list[str]:
+    return list(flavor.get("access", ()))
+
+
 def access(call: Call) -> Doc:
-    find(call.docs, call.path["id"])
-    return {"flavor_access": []}
+    flavor = find(call.docs, call.path["id"])
+    if flavor["is_public"]:
+        raise ApiError(404, "Access list not available for public flavors.")
+    return {"flavor_access": [{"flavor_id": flavor["id"], "tenant_id": each} for each in _access(flavor)]}
+
+
+def act(call: Call) -> Doc:
+    """``addTenantAccess`` and ``removeTenantAccess``."""
+    _admin_only(call)
+    flavor = find(call.docs, call.path["id"])
+    ((verb, argument),) = (call.body or {"": None}).items()
+    project, held = str((argument or {}).get("tenant")), _access(flavor)
+    if verb == "addTenantAccess":
+        if flavor["is_public"]:
+            raise ApiError(409, "Can not add access to a public flavor.")
+        if project in held:
+            raise ApiError(409, f"Flavor access already exists for flavor {flavor['id']} and project {project}.")
+        held.append(project)
+    elif verb == "removeTenantAccess":
+        if project not in held:
+            raise ApiError(404, f"Flavor access not found for {flavor['id']} / {project} combination.")
+        held.remove(project)
+    else:
+        raise ApiError(400, f"There is no such action: {verb}")
+    call.docs.change("flavor", flavor["id"], access=held)
+    return access(call)
 
 
 ROUTES = (
@@ -162,4 +192,5 @@ ROUTES = (
     put("/v2.1/flavors/{id}/os-extra_specs/{key}", put_spec),
     delete("/v2.1/flavors/{id}/os-extra_specs/{key}", remove_spec),
     get("/v2.1/flavors/{id}/os-flavor-access", access),
+    post("/v2.1/flavors/{id}/action", act),
 )
