@@ -1,6 +1,7 @@
 """Configuration: Heat's names and defaults, clear faults, guest-facing URLs."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,24 @@ def test_f047_an_address_that_is_not_set_is_named(tmp_path: Path) -> None:
 def test_what_is_no_url_is_named(tmp_path: Path, url: str) -> None:
     with pytest.raises(ConfigurationFault, match="server_guest_url"):
         urls(tmp_path, f"server_guest_url = {url}\nheat_metadata_server_url = http://h:8000")
+
+
+def test_the_private_authority_for_guests_is_read_without_what_else_is_in_the_file(tmp_path: Path) -> None:
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=authority"
+    both = subprocess.run(command.split(), capture_output=True, text=True, check=True)
+    file = tmp_path / "ca.pem"
+    file.write_text(f"a comment\n{both.stdout}")
+    certificate = urls(tmp_path, f"allow_loopback_guest_urls = true\nguest_ca_file = {file}").ca_certificate
+    assert certificate is not None and certificate.startswith("-----BEGIN CERTIFICATE-----\n")
+    assert certificate in both.stdout and "comment" not in certificate
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+)
+def test_an_authority_that_cannot_be_used_is_refused_at_the_start(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "ca.pem"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(ConfigurationFault, match="guest_ca_file"):
+        urls(tmp_path, f"allow_loopback_guest_urls = true\nguest_ca_file = {file}")

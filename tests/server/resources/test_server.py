@@ -65,6 +65,12 @@ async def test_f049_the_agents_metadata_has_no_region_where_none_is_known(cloud:
     assert b'"null"' not in user_data(cloud) and b"region" not in user_data(cloud).split(b"cfn-init-data")[-1]
 
 
+async def test_the_agent_is_given_the_private_authority(cloud: MemoryCloud, workshop: Workshop, bench: Bench) -> None:
+    workshop.urls.ca_certificate = "-----BEGIN CERTIFICATE-----"
+    await bench(SERVER, "web").make(**SOFTWARE)
+    assert b'"ca_certificate": "-----BEGIN CERTIFICATE-----"' in user_data(cloud)
+
+
 async def test_a_server_for_deployments_gets_the_cfn_section_and_our_agent(cloud: MemoryCloud, bench: Bench) -> None:
     server = bench(SERVER, "web", mine="kept")
     await server.make(**SOFTWARE, user_data="#!/bin/sh\ntrue\n")

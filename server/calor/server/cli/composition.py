@@ -138,6 +138,8 @@ def engine_settings(settings: Settings, urls: GuestUrls) -> EngineSettings:
     return EngineSettings(
         guest_orchestration=urls.orchestration,
         guest_cfn=urls.cfn,
+        guest_signals=urls.signals,
+        guest_ca_certificate=urls.ca_certificate,
         identity_url=settings.keystone.www_authenticate_uri or settings.keystone.auth_url,
         region=general.region_name_for_services,
         stack_timeout=timedelta(seconds=limits.stack_action_timeout),

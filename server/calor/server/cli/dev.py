@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--processes", type=click.IntRange(1, 2), default=1, show_default=True, help="2: the server in its own.")
 @click.option("--cloud-only", is_flag=True, help="Start the cloud alone, beside a server that runs on.")
 @click.option("--remove-servers", is_flag=True, help="At the end, remove what runs instead of leaving it running.")
+@click.option("--tls/--no-tls", default=None, help="Whether the server answers by HTTPS, with a private authority.")
 @click.option("--ready-file", type=click.Path(dir_okay=False, path_type=Path), help="Write a JSON object when ready.")
 @click.pass_context
 def dev(
@@ -41,6 +42,7 @@ def dev(
     processes: int,
     cloud_only: bool,
     remove_servers: bool,
+    tls: bool | None,
     ready_file: Path | None,
 ) -> None:
     """Run the server with an embedded OpenStack cloud, until SIGTERM or Ctrl-C."""
@@ -59,6 +61,7 @@ def dev(
         processes=0 if cloud_only else processes,
         ready_file=ready_file,
         remove_servers=remove_servers,
+        tls=tls,
     )
     try:
         asyncio.run(run(options))

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from calor.server.cli import dev_tls
 from calor.server.devcloud import state
 from calor.server.devcloud.driver import GUEST_API_ADDRESS, KNOWN_GUEST_PORTS
 
@@ -17,7 +18,10 @@ def write(directory: Path, known: state.DevState) -> None:
     """Everything that clients and the server read, before either can look."""
     directory.joinpath("run").mkdir(exist_ok=True)
     state.save(directory, known)
-    state.write_private(directory / "clouds.yaml", state.clouds_yaml(known))
+    if known.tls:
+        dev_tls.ensure(directory)
+    authority = (dev_tls.folder(directory) / dev_tls.AUTHORITY).resolve() if known.tls else None
+    state.write_private(directory / "clouds.yaml", state.clouds_yaml(known, authority))
     state.write_private(directory / "calor.conf", calor_conf(directory, known))
 
 
@@ -25,10 +29,13 @@ def calor_conf(directory: Path, known: state.DevState) -> str:
     """With the driver ``record`` no guest calls, so that signals are given loopback URLs which a user can post to."""
     real = known.driver != "record"
     guest = {
-        name: f"http://{GUEST_API_ADDRESS}:{port}" if real else f"http://127.0.0.1:{getattr(known.ports, name)}"
+        name: f"{known.scheme}://{GUEST_API_ADDRESS}:{port}" if real else getattr(known, name)
         for name, port in KNOWN_GUEST_PORTS.items()
         if name != "cloud"
     }
+    place = dev_tls.folder(directory).resolve()
+    tls = f"cert_file = {place / dev_tls.CERTIFICATE}\nkey_file = {place / dev_tls.KEY}\n" if known.tls else ""
+    authority = f"guest_ca_file = {place / dev_tls.AUTHORITY}\n" if known.tls else ""
     return f"""# Written by `calor dev` at each start. Settings of your own belong into local.conf beside it.
 [DEFAULT]
 state_dir = {directory.resolve()}
@@ -36,15 +43,15 @@ server_guest_url = {guest["orchestration"]}
 heat_metadata_server_url = {guest["cfn"]}
 heat_waitcondition_server_url = {guest["cfn"]}
 allow_loopback_guest_urls = {str(not real).lower()}
-
+{authority}
 [heat_api]
 bind_host = 127.0.0.1
 bind_port = {known.ports.orchestration}
-
+{tls}
 [heat_api_cfn]
 bind_host = 127.0.0.1
 bind_port = {known.ports.cfn}
-
+{tls}
 [database]
 connection = sqlite:///{directory.resolve() / "calor.sqlite"}
 

@@ -35,6 +35,8 @@ class Options:
     processes: int
     ready_file: Path | None
     remove_servers: bool
+    tls: bool | None = None
+    """None: as at the last start."""
 
 
 class Sockets:
@@ -67,6 +69,7 @@ def settled_state(options: Options) -> state.DevState:
     """The state of the directory, or a new one, with the ports and driver asked for now."""
     driver = options.driver or default_driver()
     known = state.load(options.directory)
+    fresh = known is None
     if known is None:
         cloud = 5000 if options.port is None else options.port
         free = cloud == 0
@@ -75,9 +78,11 @@ def settled_state(options: Options) -> state.DevState:
         )
     elif options.driver is None:
         driver = known.driver if known.driver == driver or os.geteuid() == 0 else driver
-    asked = {"cloud": options.port or None, "orchestration": options.orchestration_port, "cfn": options.cfn_port}
-    given = {name: port for name, port in asked.items() if port is not None}
-    return replace(state.with_ports(known, **given), driver=driver)
+    asked = {"cloud": options.port, "orchestration": options.orchestration_port, "cfn": options.cfn_port}
+    # 0 asks for any free one: at a restart, for the one that was found before
+    given = {name: port for name, port in asked.items() if port or (fresh and port is not None)}
+    tls = known.tls if options.tls is None else options.tls
+    return replace(state.with_ports(known, **given), driver=driver, tls=tls)
 
 
 def default_driver() -> str:

@@ -15,6 +15,8 @@ class GuestUrls:
     orchestration: str
     cfn: str
     signals: str
+    ca_certificate: str | None = None
+    """PEM text of a private authority that signs them."""
 
 
 class UnreachableUrl(ValueError):

@@ -1,6 +1,8 @@
 """From files and overrides to `Settings`; and the sample file."""
 
 import io
+import re
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ from calor.server.config.declare import options_of, read
 from calor.server.config.guest_urls import GuestUrls, UnreachableUrl, guest_base
 from calor.server.config.sections import CfnListener, Clients, Database, General, Keystone, Limits, RestListener
 
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\n.*?\n-----END CERTIFICATE-----", re.DOTALL)
 _SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("DEFAULT", General),
     ("DEFAULT", Limits),
@@ -56,6 +59,7 @@ class Settings:
             orchestration=self._guest_url("server_guest_url", general.server_guest_url, rest_port),
             cfn=self._guest_url("heat_metadata_server_url", metadata or signals, cfn_port),
             signals=self._guest_url("heat_waitcondition_server_url", signals or metadata, cfn_port),
+            ca_certificate=guest_authority(general.guest_ca_file) if general.guest_ca_file else None,
         )
 
     def _guest_url(self, name: str, url: str, port: int) -> str:
@@ -96,6 +100,19 @@ def load(files: Sequence[Path] = (), overrides: Mapping[str, Mapping[str, Any]] 
         clients=clients,
         raw=conf,
     )
+
+
+def guest_authority(file: str) -> str:
+    """The certificates of a PEM file and nothing else of it. Raises `ConfigurationFault`."""
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+        found = _CERTIFICATE.findall(text)
+        ssl.create_default_context(cadata="\n".join(found))
+    except (OSError, ValueError) as exc:  # ssl.SSLError is an OSError
+        raise ConfigurationFault(f"guest_ca_file = {file} cannot be used: {exc}.") from exc
+    if not found:
+        raise ConfigurationFault(f"guest_ca_file = {file} has no certificate in PEM format.")
+    return "\n".join(found) + "\n"
 
 
 def sample() -> str:

@@ -34,6 +34,11 @@ class General:
         "Base URL of signals and wait conditions as instances reach it; a path from /v1 on is left out. "
         "Default: heat_metadata_server_url.",
     )
+    guest_ca_file: str = option(
+        "",
+        "Certificates (PEM) of the private authority that signs this server's, for the agent inside instances. "
+        "Default: what the image trusts.",
+    )
     allow_loopback_guest_urls: bool = option(
         False,
         "Accept guest-facing URLs on loopback addresses, which no instance can reach: for tests without instances.",

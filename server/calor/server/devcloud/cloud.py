@@ -62,15 +62,15 @@ class Cloud:
             for alias in service.aliases
         ]
         inside = call.request.host.partition(":")[0] == GUEST_API_ADDRESS
-        orchestration = _for_guests("orchestration") if inside else self.orchestration
-        cfn = _for_guests("cfn") if inside else self.cfn
+        orchestration = _for_guests("orchestration", self.orchestration) if inside else self.orchestration
+        cfn = _for_guests("cfn", self.cfn) if inside else self.cfn
         entries.append(("orchestration", "calor", f"{orchestration}/v1/{project}"))
         entries.append(("cloudformation", "calor-cfn", f"{cfn}/v1"))
         return [_entry(*entry) for entry in entries]
 
 
-def _for_guests(name: str) -> str:
-    return f"http://{GUEST_API_ADDRESS}:{KNOWN_GUEST_PORTS[name]}"
+def _for_guests(name: str, outside: str) -> str:
+    return f"{outside.partition(':')[0]}://{GUEST_API_ADDRESS}:{KNOWN_GUEST_PORTS[name]}"
 
 
 def _entry(kind: str, name: str, url: str) -> dict[str, Any]:

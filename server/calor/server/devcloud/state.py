@@ -38,18 +38,24 @@ class DevState:
     admin_token: str = field(repr=False)
     driver: str = "record"
     pids: dict[str, int] = field(default_factory=dict)
+    tls: bool = False
+    """Whether the orchestration server answers by HTTPS; the cloud's own APIs do not."""
 
     @property
     def identity(self) -> str:
         return f"http://127.0.0.1:{self.ports.cloud}/identity/v3"
 
     @property
+    def scheme(self) -> str:
+        return "https" if self.tls else "http"
+
+    @property
     def orchestration(self) -> str:
-        return f"http://127.0.0.1:{self.ports.orchestration}"
+        return f"{self.scheme}://127.0.0.1:{self.ports.orchestration}"
 
     @property
     def cfn(self) -> str:
-        return f"http://127.0.0.1:{self.ports.cfn}"
+        return f"{self.scheme}://127.0.0.1:{self.ports.cfn}"
 
 
 def new_state(ports: Ports, driver: str) -> DevState:
@@ -94,8 +100,8 @@ def write_private(path: Path, text: str) -> None:
     partial.replace(path)
 
 
-def clouds_yaml(state: DevState) -> str:
-    """``calor`` is the demo user, ``calor-admin`` the administrator."""
+def clouds_yaml(state: DevState, authority: Path | None = None) -> str:
+    """``calor`` is the demo user, ``calor-admin`` the administrator. ``authority`` signs the server's certificate."""
     clouds = {"calor": ("demo", "demo"), "calor-admin": ("admin", "admin")}
     lines = ["clouds:"]
     for cloud, (user, project) in clouds.items():
@@ -104,6 +110,7 @@ def clouds_yaml(state: DevState) -> str:
             "    region_name: RegionOne",
             "    identity_api_version: 3",
             "    interface: public",
+            *([f"    cacert: {json.dumps(str(authority))}"] if authority else []),
             "    auth:",
             f"      auth_url: {state.identity}",
             f"      username: {user}",

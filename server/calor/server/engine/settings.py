@@ -17,6 +17,9 @@ class Settings:
 
     guest_orchestration: str = "http://127.0.0.1:8004"
     guest_cfn: str = "http://127.0.0.1:8000"
+    guest_signals: str = ""
+    """Where signed URLs lead, if elsewhere than ``guest_cfn`` (``heat_waitcondition_server_url``)."""
+    guest_ca_certificate: str | None = None
     identity_url: str = ""
     region: str | None = None
     stack_timeout: timedelta = timedelta(seconds=3600)

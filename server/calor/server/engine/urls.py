@@ -27,6 +27,10 @@ class GuestUrls:
     def orchestration(self) -> str:
         return self._settings.guest_orchestration.rstrip("/")
 
+    @property
+    def ca_certificate(self) -> str | None:
+        return self._settings.guest_ca_certificate
+
     def signal(self, resource_id: str) -> str:
         return self._signed(UrlKind.SIGNAL, resource_id)
 
@@ -50,4 +54,5 @@ class GuestUrls:
             resource_name=row.name,
             resource_id=row.id,
         )
-        return self._signer.sign(self.cfn, target, at=row.created_at)
+        base = (self._settings.guest_signals or self.cfn).rstrip("/")
+        return self._signer.sign(base, target, at=row.created_at)

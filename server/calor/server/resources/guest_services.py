@@ -42,6 +42,10 @@ class Guests(Protocol):
         """Good for one thing: enrolling one secret for this server. The same until used or re-armed."""
         ...
 
+    async def rearm(self, resource_id: str) -> None:
+        """The server was rebuilt: what it enrolled is gone, and its bootstrap token may enrol another secret."""
+        ...
+
     async def ec2_pair(self, resource_id: str) -> tuple[str, str]:
         """(access key, secret key) for the CFN endpoint, rights as narrow as the bearer tokens'."""
         ...

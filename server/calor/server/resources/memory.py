@@ -42,6 +42,12 @@ class MemoryUrls:
 
 
 class MemoryGuests:
+    def __init__(self) -> None:
+        self.rearmed: list[str] = []
+
+    async def rearm(self, resource_id: str) -> None:
+        self.rearmed.append(resource_id)
+
     async def bootstrap_token(self, resource_id: str) -> str:
         return f"bootstrap of {resource_id}"
 
