@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 
-from benchmarks import language, process, signals, stacks
+from benchmarks import guests, language, process, signals, stacks
 
 BENCHES = {
     "cold-start": process.cold_start,
@@ -15,6 +15,10 @@ BENCHES = {
     "validate-1000": language.validate_1000,
     "signal-to-complete": signals.signal_to_complete,
     "metadata-polls": signals.metadata_polls,
+    "guest-polls": guests.guest_polls,
+    "waiting-agents": guests.waiting_agents,
+    "server-boot": guests.server_boot,
+    "deployment-to-hook": guests.deployment_to_hook,
 }
 
 

@@ -39,7 +39,8 @@ async def dev(*options: str) -> AsyncIterator[Dev]:
     with tempfile.TemporaryDirectory(prefix="calor-bench-") as state:
         ready = Path(state, "ready.json")
         command = [sys.executable, "-m", "calor.server", "dev", "--state-dir", state, "--port", "0"]
-        command += ["--ready-file", str(ready), "--orchestration-port", "0", "--cfn-port", "0", *options]
+        command += ["--ready-file", str(ready), "--orchestration-port", "0", "--cfn-port", "0"]
+        command += ["--remove-servers", *options]
         began = time.perf_counter()
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
@@ -89,28 +90,27 @@ class Client:
 
 
 @asynccontextmanager
-async def client(ready: Mapping[str, Any]) -> AsyncIterator[Client]:
-    """A client with a token of the dev cloud's user."""
-    cloud = yaml.safe_load(Path(ready["clouds_yaml"]).read_text())["clouds"]["calor"]
-    auth = cloud["auth"]
-    identity = {
-        "methods": ["password"],
-        "password": {
-            "user": {
-                "name": auth["username"],
-                "domain": {"name": auth.get("user_domain_name", "Default")},
-                "password": auth["password"],
-            }
-        },
+async def client(
+    ready: Mapping[str, Any], *, cloud: str = "calor", service: str = "orchestration", connections: int = 100
+) -> AsyncIterator[Client]:
+    """A client of one service with a token of the dev cloud's user. ``connections`` 0: as many as are asked for."""
+    auth = yaml.safe_load(Path(ready["clouds_yaml"]).read_text())["clouds"][cloud]["auth"]
+    user = {
+        "name": auth["username"],
+        "domain": {"name": auth.get("user_domain_name", "Default")},
+        "password": auth["password"],
     }
+    identity = {"methods": ["password"], "password": {"user": user}}
     scope = {"project": {"name": auth["project_name"], "domain": {"name": auth.get("project_domain_name", "Default")}}}
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=120)) as session:
+    connector = aiohttp.TCPConnector(limit=connections)
+    async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=120)) as session:
         url = auth["auth_url"].rstrip("/") + "/auth/tokens"
         async with session.post(url, json={"auth": {"identity": identity, "scope": scope}}) as answer:
             answer.raise_for_status()
             token, body = answer.headers["X-Subject-Token"], await answer.json()
-        project = body["token"]["project"]["id"]
-        yield Client(session, f"{ready['orchestration'].rstrip('/')}/v1/{project}", token)
+        services = {one["type"]: one["endpoints"] for one in body["token"]["catalog"]}
+        base = next(one["url"] for one in services[service] if one["interface"] == "public")
+        yield Client(session, base.rstrip("/"), token)
 
 
 def memory_mb(pid: int) -> float:
