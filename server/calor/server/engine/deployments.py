@@ -164,15 +164,15 @@ class StoredDeployments:
                     raise ResourceFailed("The deployment was deleted while it was waited for.")
                 if row.status != IN_PROGRESS:
                     return row
-                await self._still_hoped_for(row, cloud)
-                await listener.wait(LOOK_AGAIN)
+                await listener.wait(await self._hope(row, cloud))
 
-    async def _still_hoped_for(self, row: DeploymentRow, cloud: Cloud) -> None:
+    async def _hope(self, row: DeploymentRow, cloud: Cloud) -> float:
+        """Seconds after which to ask again. Raises `ResourceFailed` where the guest will not answer any more."""
         if row.action == "DELETE" and await self._is_gone(row.server_id, cloud):
             raise ServerGone(f"The server {row.server_id} is gone; its DELETE deployment has nobody to run it.")
         server, guest = await self.guest_of(row)
         if server is None or guest is None:
-            return
+            return LOOK_AGAIN
         now = self._clock.now()
         contact = self._contacts.of(server.id, guest)
         since = max(at for at in (contact.at, server.updated_at, row.updated_at or row.created_at) if at is not None)
@@ -185,6 +185,7 @@ class StoredDeployments:
                 f"No contact for {int(silent.total_seconds())} s (contact time-out). "
                 + sentence(server.name, contact, now)
             )
+        return min(LOOK_AGAIN, (limit - silent).total_seconds()) if limit else LOOK_AGAIN
 
     async def _is_gone(self, server_id: str, cloud: Cloud) -> bool:
         try:
