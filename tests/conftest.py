@@ -131,6 +131,12 @@ def shared() -> Path:
     return SHARED
 
 
+@pytest.fixture(scope="session")
+def dev_cloud_type() -> type[DevCloud]:
+    """For dev clouds that begin with a state of their own or live longer than a test."""
+    return DevCloud
+
+
 @pytest.fixture
 def dev_cloud(tmp_path: Path) -> Iterator[Callable[..., DevCloud]]:
     """Makes dev clouds that end with the test."""

@@ -12,8 +12,8 @@ def missing() -> list[str]:
     """One sentence for each thing that is not there; empty where sandboxes can run."""
     if os.geteuid() != 0:
         return [
-            "Sandboxes need root (namespaces, mounts). Without root the dev cloud runs with the driver `record`: "
-            "templates, plans and APIs work, servers do not run."
+            "Sandboxes need root (namespaces, mounts). Start it as root, or with --driver record (the default without "
+            "root): templates, plans and APIs work, servers do not run."
         ]
     found = {package for tool, package in TOOLS.items() if shutil.which(tool) is None}
     problems = [f"Programs are missing: apt-get install {' '.join(sorted(found))}"] if found else []
