@@ -42,7 +42,7 @@ class Applying:
         """Raises `WorkFailed` once the failure is written down, `Superseded`, or `LeaseLost`."""
         try:
             await self._apply()
-        except (Superseded, LeaseLost, asyncio.CancelledError) as error:
+        except (Superseded, LeaseLost, failing.Unfinished, asyncio.CancelledError) as error:
             if not isinstance(error, asyncio.CancelledError) or _is_cancelled():
                 raise
             await self._failed(error)

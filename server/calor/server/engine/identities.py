@@ -95,6 +95,10 @@ class StackGuests:
     async def bootstrap_token(self, resource_id: str) -> str:
         return self._identities.bootstrap_token(await self._row(resource_id))
 
+    async def rearm(self, resource_id: str) -> None:
+        if await self._identities.row(resource_id) is not None:
+            await self._identities.change(resource_id, {"secret_hash": None})
+
     async def ec2_pair(self, resource_id: str) -> tuple[str, str]:
         return await self._identities.ec2_pair(await self._row(resource_id))
 

@@ -27,6 +27,8 @@ from calor.server.store.states import Action, Status
 from calor.server.store.writes import Insert, Remove, Write
 from calor.server.template import parse_environment, parse_template, plain, resolve
 
+REVISION_LOOKS, REVISION_PAUSE = 200, 0.01
+
 _FINISHED = {
     Action.CREATE: "Stack CREATE completed successfully",
     Action.UPDATE: "Stack UPDATE completed successfully",
@@ -88,13 +90,29 @@ class ChildStacks:
 
     async def prepare(self) -> None:
         """Read the revisions of all children, so that they can be compared without waiting."""
-        for stack in list(self._tree.stacks.values()):
-            known = self._drawn.get(stack.id)
-            if known is not None and known[0].id == stack.revision_id:
-                continue
-            if stack.owner_id is not None and stack.revision_id is not None:
-                row = await self._blueprints.row(stack.revision_id)
-                self._drawn[stack.id] = row, await self._blueprints.of(stack, stack.revision_id)
+        for stack_id in list(self._tree.stacks):
+            for _ in range(REVISION_LOOKS):
+                if await self._is_drawn(stack_id):
+                    break
+                await asyncio.sleep(REVISION_PAUSE)
+
+    async def _is_drawn(self, stack_id: str) -> bool:
+        """Work in flight under the goal of before may give a child another revision while this one is read."""
+        stack = self._tree.stacks.get(stack_id)
+        if stack is None or stack.owner_id is None or stack.revision_id is None:
+            return True
+        known = self._drawn.get(stack_id)
+        if known is not None and known[0].id == stack.revision_id:
+            return True
+        try:
+            row = await self._blueprints.row(stack.revision_id)
+            blueprint = await self._blueprints.of(stack, stack.revision_id)
+        except LookupError:
+            return False
+        now = self._tree.stacks.get(stack_id)
+        if now is not None and now.revision_id == row.id:
+            self._drawn[stack_id] = row, blueprint
+        return now is None or now.revision_id == row.id
 
     async def converge(self, bench: Bench, row: ResourceRow, want: Any, stop: Stop) -> ResourceRow:
         """Make or update the child. Raises `WorkFailed` with the child's deepest reason."""

@@ -88,8 +88,9 @@ class Operation:
     async def drive(self) -> None:
         """Until the root is in a final state, or another engine has the lease."""
         try:
-            await self._mend()
-            while self.tree.root.status is Status.IN_PROGRESS:
+            async with self.lock:
+                await self._mend()
+            while self.tree.root.status is Status.IN_PROGRESS and not self.over:
                 goal = self._goal
                 try:
                     outcome, bench = await self._towards_goal(goal)
@@ -107,8 +108,7 @@ class Operation:
             async with self.lock:
                 await self._end(self.tree.root, Status.FAILED, of_exception(error), {})
         finally:
-            self.over = True
-            self._leases.forget(self.tree.fence)
+            self._ended()
 
     async def _land(self) -> None:
         """Nothing of this operation stays in flight."""
@@ -184,8 +184,12 @@ class Operation:
         if status is Status.COMPLETE and alone and former is not None and former != stack.revision_id:
             writes.append(Remove(Revision, {"id": former}))
         writes.append(self._leases.given_back(self.tree.fence))
-        self.over = True
         await self.tree.change_stack(stack.id, *writes, status=status, status_reason=reason, **values)
+        self._ended()
+
+    def _ended(self) -> None:
+        """The lease is free in the database: who held the lock's turn next must take it anew."""
+        self.over = True
         self._leases.forget(self.tree.fence)
 
     def _rolls_back(self, stack: StackRow) -> bool:
@@ -220,6 +224,7 @@ class Operation:
             if row.status is Status.IN_PROGRESS:
                 writes.append(Change(Resource, {"id": row.id}, {"status": Status.FAILED, "status_reason": reason}))
         await self.tree.commit([*writes, self._leases.given_back(self.tree.fence)])
+        self._ended()
 
     # --- credentials ------------------------------------------------------------------------------------
 

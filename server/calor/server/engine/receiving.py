@@ -11,7 +11,7 @@ from calor.server.engine.tools import Tools
 from calor.server.engine.tree import Tree
 from calor.server.engine.trees import Trees
 from calor.server.errors import NotSupported, ResourceActionNotSupported, ResourceNotAvailable
-from calor.server.resources.base import ResourceFailed
+from calor.server.resources.base import ResourceFailed, Signal
 from calor.server.store.rows import ResourceRow, StackRow
 from calor.server.store.states import Action, Status
 from calor.server.store.writes import LeaseLost
@@ -30,18 +30,24 @@ class Receiver:
 
     async def take(self, stack: StackRow, row: ResourceRow, details: Mapping[str, Any]) -> None:
         """Raises what api-routes.json's ``legality.signal`` says."""
+        kept: list[Signal] = []  # numbered once, however often it has to be acted on
         operation = self._trees.find(stack.root_id)
         if operation is not None:
             try:
-                await self._act(operation, stack, row, details)
+                await self._act(operation, stack, row, details, kept)
             except LeaseLost:  # the operation ended in this very moment
                 log.info("a signal came as its operation ended", extra={"resource": row.name})
             else:
                 return
-        async with self._trees.changing(stack.root_id) as idle:
-            await self._act(idle, stack, row, details)
 
-    async def _act(self, operation: Operation, stack: StackRow, row: ResourceRow, details: Mapping[str, Any]) -> None:
+        async def work(idle: Operation) -> None:
+            await self._act(idle, stack, row, details, kept)
+
+        await self._trees.change(stack.root_id, work)
+
+    async def _act(
+        self, operation: Operation, stack: StackRow, row: ResourceRow, details: Mapping[str, Any], kept: list[Signal]
+    ) -> None:
         tree = operation.tree
         row = tree.rows.get(row.id, row)
         if stack.id not in tree.stacks or row.id not in tree.rows:
@@ -56,11 +62,12 @@ class Receiver:
             if _is_over(tree, row):
                 await self._tell(tree, stack, row, "Signal after completion ignored", quiet=True)
                 return
-            received = await self._tools.signals.add(row.id, details)
+            if not kept:
+                kept.append(await self._tools.signals.add(row.id, details))
             try:
                 reason = await kind.signal(bench.context(row, kind), details)
             except ResourceFailed as error:
-                reason = f"Signal {received.number} refused: {error}"
+                reason = f"Signal {kept[0].number} refused: {error}"
         await self._tell(tree, stack, row, reason or "Signal received", quiet=False)
 
     async def _tell(self, tree: Tree, stack: StackRow, row: ResourceRow, reason: str, *, quiet: bool) -> None:

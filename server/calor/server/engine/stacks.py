@@ -1,8 +1,7 @@
 """The service of stacks: what the API asks, checked, stored, and handed to the trees."""
 
-import contextlib
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from calor.server.engine import credentials, happenings, legality, presenting, requests
@@ -66,7 +65,8 @@ class StackService(StackAnswers):
         wish = await self._checks.wish(stack, request)
         blueprint = await self._checks.checked(caller, stack, wish)
         kept = await credentials.renewed(self._tools.door, caller, blueprint, stack.region, self._rights(stack))
-        async with self._changing(stack) as operation:
+
+        async def work(operation: Operation) -> None:
             legality.check_update(operation.tree.root)
             revision = self._revision(stack, wish, blueprint)
             self._blueprints.keep(revision.id, blueprint)
@@ -83,20 +83,26 @@ class StackService(StackAnswers):
                 values["tags"] = list(request.tags or ())
             await self._begin(caller, operation, Action.UPDATE, _stored(revision), **values)
 
+        await self._change(stack, work)
+
     async def delete(self, caller: Caller, name: str, ident: str) -> None:
         stack = await self._find.stack(caller, name, ident)
-        async with self._changing(stack) as operation:
+
+        async def work(operation: Operation) -> None:
             if operation.tree.root.deleted_at is not None:
                 raise missing_stack(f"{name}/{ident}")
             known = self._rights(operation.tree.root)
             known["caller"] = credentials.of_token(caller, stack.region).as_record()
             await self._begin(caller, operation, Action.DELETE, credentials=self._tools.sealing.secret(known))
 
+        await self._change(stack, work)
+
     async def action(self, caller: Caller, name: str, ident: str, action: str) -> None:
         stack = await self._find.stack(caller, name, ident)
         if stack.owner_id is not None:
             raise NotSupported(f"{action} of a nested stack is not supported; ask it of its root stack.")
-        async with self._changing(stack) as operation:
+
+        async def work(operation: Operation) -> None:
             root = operation.tree.root
             legality.check_action(root, action)
             if action == "cancel_update":
@@ -106,6 +112,8 @@ class StackService(StackAnswers):
                 operation.cancel(CANCELLED, rollback=False)
             elif not legality.is_done(root, action):
                 await self._begin(caller, operation, _VERBS[action])
+
+        await self._change(stack, work)
 
     async def _begin(self, caller: Caller, operation: Operation, action: Action, *more: Write, **values: Any) -> None:
         """Make the root IN_PROGRESS; durable when it returns, so that a read right after shows it (F011)."""
@@ -142,12 +150,10 @@ class StackService(StackAnswers):
         }
         return Insert(OperationModel, values)
 
-    @contextlib.asynccontextmanager
-    async def _changing(self, stack: StackRow) -> AsyncIterator[Operation]:
+    async def _change(self, stack: StackRow, work: Callable[[Operation], Awaitable[None]]) -> None:
         if stack.owner_id is not None:
             raise NotSupported("A nested stack is changed through the resource that owns it.")
-        async with self._trees.changing(stack.id) as operation:
-            yield operation
+        await self._trees.change(stack.id, work)
 
     def _rights(self, stack: StackRow) -> dict[str, Any]:
         """The credentials kept with a stack; none where they cannot be read (that must not block a deletion)."""

@@ -3,22 +3,23 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from calor.server.engine.leases import Leases
 from calor.server.engine.operation import Operation
 from calor.server.engine.revisions import Blueprints
 from calor.server.engine.tools import Tools
 from calor.server.engine.tree import Tree
-from calor.server.errors import EntityNotFound
+from calor.server.errors import EntityNotFound, ServiceUnavailable
 from calor.server.store import queries
 from calor.server.store.rows import StackRow
 from calor.server.store.states import Status
-from calor.server.store.writes import Fence, Write
+from calor.server.store.writes import Fence, LeaseLost, Write
 
 log = logging.getLogger(__name__)
 
 STOP_PATIENCE = 8.0
+LOST_PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
 
 
 class Trees:
@@ -57,6 +58,9 @@ class Trees:
                 if not operation.over:
                     try:
                         yield operation
+                    except LeaseLost:
+                        operation.stop()
+                        raise
                     finally:
                         operation.lock.release()
                     return
@@ -68,8 +72,21 @@ class Trees:
                 if operation.tree.root.status is Status.IN_PROGRESS:
                     self._launch(operation)
                 else:
-                    await operation.tree.commit([self._leases.given_back(operation.tree.fence)])
                     self._leases.forget(operation.tree.fence)
+                    await operation.tree.commit([self._leases.given_back(operation.tree.fence)])
+
+    async def change(self, root_id: str, work: Callable[[Operation], Awaitable[None]]) -> None:
+        """`changing`, and once more where the lease was lost in that very moment. ``work`` may be called again."""
+        for pause in LOST_PAUSES:
+            try:
+                async with self.changing(root_id) as operation:
+                    await work(operation)
+            except LeaseLost:
+                log.info("a lease was lost while a request was taken; taking it again", extra={"root": root_id})
+                await asyncio.sleep(pause)
+            else:
+                return
+        raise ServiceUnavailable("Another engine works on this stack. Try again in a few seconds.")
 
     async def recover(self) -> None:
         """Take up every unfinished tree that nobody works on."""

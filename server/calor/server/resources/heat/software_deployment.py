@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from calor.server.resources.base import Config, Context, ResourceFailed, ResourceType, UpdateReplace
+from calor.server.resources.base import Config, Context, Deployment, ResourceFailed, ResourceType, UpdateReplace
 from calor.server.resources.declare import UPDATABLE, attributes
 from calor.server.resources.heat import derived_config
 from calor.server.resources.heat.derived_config import Order, actions_of, filled_in, inputs_of
@@ -89,8 +89,13 @@ class Deploying(ResourceType[P]):
 
     async def signal(self, at: Context, details: Mapping[str, Any]) -> str:
         found = await at.deployments.get(at.me.id)
-        if found is None or found.status != "IN_PROGRESS":
+        if found is None:
+            return "signal received before the deployment began; it counts once it has"
+        if found.status != "IN_PROGRESS":
             return "deployment is not in progress; the signal changes nothing"
+        return await self._take(at, found, details)
+
+    async def _take(self, at: Context, found: Deployment, details: Mapping[str, Any]) -> str:
         config = await at.configs.get(found.config_id)
         outcome = outcome_of(details, config.outputs if config else ())
         await at.deployments.finish(
@@ -139,7 +144,16 @@ class Deploying(ResourceType[P]):
             status="IN_PROGRESS" if waits else "COMPLETE",
             status_reason="Deploy data available" if waits else "Not waiting for outputs signal",
         )
+        if waits and action == "CREATE":
+            await self._take_early(at)
         return True
+
+    async def _take_early(self, at: Context) -> None:
+        """A signal may be faster than the deployment that it is for (F044)."""
+        for early in (await at.signals())[:1]:
+            found = await at.deployments.get(at.me.id)
+            if found is not None and found.status == "IN_PROGRESS":
+                await self._take(at, found, early.details)
 
     async def _derive(self, at: Context, want: P, config: Config | None, order: Order, number: int) -> Config:
         inputs = await inputs_of(at, config, order)

@@ -79,4 +79,5 @@ async def rebuild(at: Context, want: ServerProps, *, anew: bool) -> None:
         if anew:
             body["user_data"] = await user_data.encoded(at, want)
         await act(at, {"rebuild": body}, microversion="2.57" if anew else None)
+    await at.guests.rearm(at.me.id)  # only now: the guest of before cannot enrol again
     await reach(at, "ACTIVE")
