@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calor.server.engine import listing
 from calor.server.engine.tools import Tools
 from calor.server.engine.views import ConfigView, DeploymentView
 from calor.server.errors import BadRequest, Conflict, EntityNotFound, RequestLimitExceeded
@@ -29,7 +28,7 @@ class ConfigService:
 
     async def create(self, caller: Caller, body: Mapping[str, Any]) -> ConfigView:
         limit = self._tools.settings.max_software_configs_per_tenant
-        count = len(await guest_queries.configs(self._tools.database, caller.project_id)) if limit >= 0 else -1
+        count = await guest_queries.count_configs(self._tools.database, caller.project_id)
         if 0 <= limit <= count:
             raise RequestLimitExceeded(f"max_software_configs_per_tenant: at most {limit}, there are {count}.")
         ident = str(uuid.uuid4())
@@ -54,8 +53,10 @@ class ConfigService:
     async def list(
         self, caller: Caller, *, limit: int | None, marker: str | None, global_tenant: bool
     ) -> Sequence[ConfigView]:
-        rows = await guest_queries.configs(self._tools.database, None if global_tenant else caller.project_id)
-        return [self._tools.configs.view(row) for row in listing.page(rows, limit, marker, lambda row: row.id)]
+        project = None if global_tenant else caller.project_id
+        after = await guest_queries.config(self._tools.database, marker) if marker is not None else None
+        rows = await guest_queries.configs(self._tools.database, project, after=after, limit=limit)
+        return [self._tools.configs.view(row) for row in rows]
 
     async def delete(self, caller: Caller, ident: str) -> None:
         await self.show(caller, ident)
@@ -87,7 +88,7 @@ class DeploymentService:
         if not isinstance(server_id, str) or not server_id:
             raise BadRequest("A deployment needs a server_id.")
         limit = self._tools.settings.max_software_deployments_per_tenant
-        count = len(await self._tools.deployments.rows(project_id=caller.project_id))
+        count = await guest_queries.count_deployments(self._tools.database, caller.project_id)
         if 0 <= limit <= count:
             raise RequestLimitExceeded(f"max_software_deployments_per_tenant: at most {limit}, there are {count}.")
         row = await self._tools.deployments.put(

@@ -21,11 +21,32 @@ async def config(database: Database, ident: str) -> ConfigRow | None:
     return await fetch_one(database, ConfigRow, query)
 
 
-async def configs(database: Database, project_id: str | None) -> list[ConfigRow]:
-    query = sa.select(SoftwareConfig.__table__).order_by(SoftwareConfig.created_at, SoftwareConfig.id)
+async def configs(
+    database: Database, project_id: str | None, *, after: ConfigRow | None = None, limit: int | None = None
+) -> list[ConfigRow]:
+    """Oldest first; those that come after one, at most so many."""
+    query = sa.select(SoftwareConfig.__table__).order_by(SoftwareConfig.created_at, SoftwareConfig.id).limit(limit)
     if project_id is not None:
         query = query.where(SoftwareConfig.project_id == project_id)
+    if after is not None:
+        same_time = sa.and_(SoftwareConfig.created_at == after.created_at, SoftwareConfig.id > after.id)
+        query = query.where(sa.or_(SoftwareConfig.created_at > after.created_at, same_time))
     return await fetch(database, ConfigRow, query)
+
+
+async def count_configs(database: Database, project_id: str) -> int:
+    return await _count(database, SoftwareConfig.project_id == project_id)
+
+
+async def count_deployments(database: Database, project_id: str) -> int:
+    return await _count(database, SoftwareDeployment.project_id == project_id)
+
+
+async def _count(database: Database, which: sa.ColumnElement[bool]) -> int:
+    async def work(connection: AsyncConnection) -> int:
+        return int((await connection.execute(sa.select(sa.func.count()).where(which))).scalar_one())
+
+    return await database.read(work)
 
 
 async def configs_by_id(database: Database, idents: Sequence[str]) -> list[ConfigRow]:
