@@ -310,6 +310,12 @@ async def test_enrolment_is_for_one_secret_and_dies_with_the_server(hosts: Any) 
         await guests.mint(resource_id, "secret")
 
 
+async def waits_for_its_result(hosts: Any, stack: Any, name: str) -> bool:
+    """Its physical id is written down before it waits."""
+    found = (await hosts.resources(stack)).get(name)
+    return found is not None and found.physical_id is not None
+
+
 @pytest.mark.parametrize(
     ("beat", "expected"),
     [
@@ -331,8 +337,8 @@ async def test_f050_a_time_out_says_what_is_known_of_the_guest(
         who, _ = await guest_of(hosts, stack)
         await polled(hosts, who)
         await hosts.orchestrator.guests.heartbeat(who, beat)
+    await hosts.until(lambda: waits_for_its_result(hosts, stack, "d0"))
     operation = hosts.orchestrator._trees.find(stack.id)
-    await asyncio.sleep(0.1)
     from calor.server.engine.operation import TIMED_OUT
 
     operation._run.stop_all(TIMED_OUT)
