@@ -34,6 +34,25 @@ async def test_create_answers_201_with_location_and_a_request_id(rest: Any) -> N
     assert answer.headers["X-Openstack-Request-Id"].startswith("req-")
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "word"),
+    [
+        ("GET", "snapshots", "snapshots"),
+        ("POST", "snapshots", "snapshots"),
+        ("GET", "snapshots/x", "snapshots"),
+        ("DELETE", "snapshots/x", "snapshots"),
+        ("POST", "snapshots/x/restore", "snapshots"),
+        ("DELETE", "abandon", "Abandoning"),
+        ("GET", "export", "exporting"),
+    ],
+)
+async def test_what_is_not_built_yet_says_so(rest: Any, method: str, path: str, word: str) -> None:
+    ident = await made(rest)
+    answer = await rest.request(method, f"/v1/proj1/stacks/s1/{ident}/{path}")
+    assert await error_of(answer, 400) == "NotSupported"
+    assert word in (await answer.json())["error"]["message"]
+
+
 async def test_the_request_reaches_the_engine_as_sent(rest: Any, engine: Any) -> None:
     ident = await made(
         rest,

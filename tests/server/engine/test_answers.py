@@ -43,6 +43,24 @@ async def test_a_patch_keeps_what_is_not_given(engine: Any) -> None:
     assert (await engine.reached(stack, "UPDATE_COMPLETE")).outputs[0].value == "d"
 
 
+async def test_attributes_that_a_type_does_not_have_are_told_with_the_nearest_known(engine: Any) -> None:
+    text = TEXT.replace("value: b", "value: {get_attr: [a, outputt]}").replace(
+        "[a, output]", "[b, zzz, {get_param: p}]"
+    )
+    with pytest.raises(InvalidInput) as caught:
+        await engine.create("at", text)
+    first, second = caught.value.problems
+    assert (first.path, second.path) == ("resources.b.properties", "outputs.o.value")
+    assert "'a' (OS::Heat::TestResource) has no attribute 'outputt' (did you mean 'output'?)" in first.message
+    assert "'b' (OS::Heat::TestResource) has no attribute 'zzz'; known are output, show." in second.message
+
+
+async def test_a_stack_name_is_shown_up_to_a_line(engine: Any) -> None:
+    with pytest.raises(BadRequest) as caught:
+        await engine.create("x" * 10_000, TEXT)
+    assert len(caught.value.detail) < 500
+
+
 async def test_template_environment_and_files_come_back(engine: Any) -> None:
     environment = {"parameters": {"p": "from env", "q": "hush"}}
     stack = await engine.create("te", TEXT, environment=environment, files={"f": "content"})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from calor.server.api import agent_rest, calls, catalogue, guests, keystone_v3, resources, software, stacks
+from calor.server.api import agent_rest, calls, catalogue, guests, keystone_v3, resources, software, stacks, unbuilt
 from calor.server.identity import is_instance_token
 
 Plain = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -66,6 +66,13 @@ REST: tuple[Route, ...] = (
     Route("GET", _STACK + "/template", stacks.template, "stacks:template"),
     Route("GET", _STACK + "/environment", stacks.environment, "stacks:environment"),
     Route("GET", _STACK + "/files", stacks.files, "stacks:files"),
+    Route("GET", _STACK + "/snapshots", unbuilt.snapshots, "stacks:list_snapshots"),
+    Route("POST", _STACK + "/snapshots", unbuilt.snapshots, "stacks:snapshot"),
+    Route("GET", _STACK + "/snapshots/{snapshot_id}", unbuilt.snapshots, "stacks:show_snapshot"),
+    Route("DELETE", _STACK + "/snapshots/{snapshot_id}", unbuilt.snapshots, "stacks:delete_snapshot"),
+    Route("POST", _STACK + "/snapshots/{snapshot_id}/restore", unbuilt.snapshots, "stacks:restore_snapshot"),
+    Route("DELETE", _STACK + "/abandon", unbuilt.abandoning, "stacks:abandon"),
+    Route("GET", _STACK + "/export", unbuilt.abandoning, "stacks:export"),
     Route("GET", _STACK + "/outputs", stacks.outputs, "stacks:list_outputs"),
     Route("GET", _STACK + "/outputs/{output_key}", stacks.output, "stacks:show_output"),
     Route("GET", _STACK + "/events", resources.events, "events:index"),

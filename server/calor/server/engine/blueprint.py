@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from calor.server.engine.attribute_names import unknown_attributes
 from calor.server.engine.kinds import Kinds, schema
 from calor.server.errors import InvalidInput, Problem
 from calor.server.plan import Graph, build_graph
@@ -136,7 +137,7 @@ def validate(blueprint: Blueprint) -> Sequence[Pending]:
     """Every property of every resource, as far as it is known before anything exists. Raises `InvalidInput` with all
     problems; answers what only a cloud can check."""
     nothing = NothingKnown()
-    problems: list[Problem] = []
+    problems: list[Problem] = list(unknown_attributes(blueprint.model, blueprint.kinds))
     pending = list(blueprint.model.pending)
     source = blueprint.model.template.source
     for name, kind in blueprint.kinds.items():

@@ -27,6 +27,7 @@ from calor.server.template import (
 )
 
 NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,254}")
+LONGEST_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,9 @@ class Wish:
 
 def check_name(name: str) -> None:
     if not NAME.fullmatch(name):
+        shown = name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…"
         raise StackValidationFailed(
-            f"Invalid stack name {name!r}: it must begin with a letter and have at most 255 letters, digits, "
+            f"Invalid stack name {shown!r}: it must begin with a letter and have at most 255 letters, digits, "
             "'_', '.' and '-'."
         )
 
