@@ -53,6 +53,8 @@ class Wrong:
 
     def __init__(self, cloud: Any, folder: Path) -> None:
         self.cloud, self.folder = cloud, folder
+        self.sessions = {name: cloud.connection(name).session for name in ("calor", "calor-admin")}
+        self.begun: set[str] = set()
 
     def file(self, name: str, text: str) -> str:
         path = self.folder / name
@@ -61,7 +63,7 @@ class Wrong:
 
     def api(self, service: str, cloud: str = "calor") -> Adapter:
         """A service's own API, as a user of the clouds.yaml."""
-        return Adapter(self.cloud.connection(cloud).session, service_type=service, interface="public")
+        return Adapter(self.sessions[cloud], service_type=service, interface="public")
 
     @property
     def heat(self) -> Adapter:
@@ -88,6 +90,7 @@ class Wrong:
         return str(answer.stderr)
 
     def begin(self, name: str, template: str, *options: str) -> None:
+        self.begun.add(name)
         self.cloud.openstack("stack", "create", "-t", self.file(f"{name}.yaml", template), *options, name)
 
     def failure(self, name: str, seconds: float = 120) -> str:
@@ -104,7 +107,9 @@ class Wrong:
         return str(status)
 
     def server_of(self, name: str) -> str:
-        return str(self.heat.get(f"/stacks/{name}/resources/server").json()["resource"]["physical_resource_id"])
+        ident = self.heat.get(f"/stacks/{name}").json()["stack"]["id"]
+        answer = self.heat.get(f"/stacks/{name}/{ident}/resources/server").json()
+        return str(answer["resource"]["physical_resource_id"])
 
     def inside(self, name: str, command: str, *, check: bool = True) -> str:
         """Run a shell command in the stack's server."""
@@ -121,7 +126,17 @@ class Wrong:
             time.sleep(0.3)
 
     def delete(self, name: str) -> None:
-        self.cloud.openstack("stack", "delete", "--yes", "--wait", name)
+        self.cloud.openstack("stack", "delete", "--yes", name)
+        until = time.monotonic() + 60
+        while self.heat.get(f"/stacks/{name}", raise_exc=False).status_code != 404:
+            assert time.monotonic() < until, self.cloud.openstack("stack", "failures", "list", "--long", name)
+            time.sleep(0.2)
+        self.begun.remove(name)
+
+
+@pytest.fixture(scope="session")
+def wrong_type() -> type[Wrong]:
+    return Wrong
 
 
 @pytest.fixture
@@ -130,4 +145,6 @@ def wrong(cloud: Any, tmp_path: Path) -> Iterator[Wrong]:
     made = Wrong(cloud, tmp_path)
     before = made.census()
     yield made
+    for name in sorted(made.begun):  # of a test that failed
+        made.delete(name)
     assert made.census() == before
