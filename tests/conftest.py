@@ -157,3 +157,11 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCloud]:
     shared_cloud = DevCloud(tmp_path_factory.mktemp("dev") / "state").start()
     yield shared_cloud
     shared_cloud.stop()
+
+
+@pytest.fixture(scope="session")
+def record_cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevCloud]:
+    """One dev cloud whose servers are records only, in two processes, shared by the tests of a run."""
+    shared_cloud = DevCloud(tmp_path_factory.mktemp("records") / "state", "--processes", "2", "--driver", "record")
+    yield shared_cloud.start()
+    shared_cloud.stop()
