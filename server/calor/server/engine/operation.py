@@ -196,13 +196,14 @@ class Operation:
         return stack.action in (Action.CREATE, Action.UPDATE) and not stack.disable_rollback and not self._no_rollback
 
     async def _roll_back(self, why: str) -> None:
-        """Reconcile to the revision of before: the last that was reached, or none."""
+        """Reconcile to the revision of before: the last that was reached, or none. The failure is an event of its own:
+        clients that wait for the action wait for that."""
         stack, now = self.tree.root, self._tools.clock.now()
         reason = f"Rolling back: {why}"
-        event = happenings.of_stack(stack, Action.ROLLBACK, Status.IN_PROGRESS, reason, now)
         await self.tree.change_stack(
             stack.id,
-            event,
+            happenings.of_stack(stack, stack.action, Status.FAILED, why, now),
+            happenings.of_stack(stack, Action.ROLLBACK, Status.IN_PROGRESS, reason, now),
             action=Action.ROLLBACK,
             status=Status.IN_PROGRESS,
             status_reason=reason,
