@@ -146,7 +146,11 @@ class World:
         self.door = MemoryDoor(self.cloud)
         self.clock = MovingClock()
         self.types: list[type[Any]] = []
-        self.settings: dict[str, Any] = {"lease_ttl": timedelta(seconds=3), "delete_backoff_first": 0.02}
+        self.settings: dict[str, Any] = {
+            "lease_ttl": timedelta(seconds=3),
+            "delete_backoff_first": 0.02,
+            "twin_patience": timedelta(),
+        }
 
     def registry(self) -> Types:
         known = installed()

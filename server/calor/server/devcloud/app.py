@@ -88,6 +88,7 @@ async def troubles(
     if rule.trouble in (Trouble.ERROR, Trouble.QUOTA, Trouble.BUSY):
         return _refusal(request, rule)
     if rule.trouble is Trouble.DELAY:
+        await request.read()  # all of it is there: that the caller dies meanwhile changes nothing
         await asyncio.sleep(rule.seconds)
     with striking(rule):
         response = await handler(request)

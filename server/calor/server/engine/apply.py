@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from calor.server.cloud.errors import CloudUncertain
-from calor.server.engine import attributes, deciding, failing, handover, happenings
+from calor.server.engine import attributes, deciding, failing, handover, happenings, twins
 from calor.server.engine.bench import Bench, Superseded, WorkFailed, typed
 from calor.server.engine.context import ResourceContext
 from calor.server.engine.deciding import Choice, Want
@@ -168,22 +168,26 @@ class Applying:
             if row.physical_id is None:
                 old = self._bench.tree.rows.get(row.replaces or "")
                 await handover.release(self._bench, old, self._kind, props, self._stop)
-                physical_id = await self._started(at, props)
+                physical_id = await self._started(row, at, props)
                 if physical_id is not None:
                     row = await self._bench.tree.change(row.id, physical_id=physical_id)
             self.row = row
             await self._stop.run(self._kind.settle(at, props))
         await self._complete(row, Action.CREATE, props)
 
-    async def _started(self, at: ResourceContext, props: Any) -> str | None:
+    async def _started(self, row: ResourceRow, at: ResourceContext, props: Any) -> str | None:
         """Create, finding what an attempt before has made instead of making it twice."""
-        grace = self._bench.tools.settings.create_grace.total_seconds()
+        bench = self._bench
+        grace = bench.tools.settings.create_grace.total_seconds()
         lost: CloudUncertain | None = None
+        since = row.updated_at or row.created_at
         for attempt in range(CREATE_ATTEMPTS):
             if at.attempted:
-                twin = await self._stop.run(self._kind.find_twin(at, props), grace=grace)
+                twin = await twins.find(bench, self._kind, at, props, self._stop, since=since)
                 if twin is not None:
                     return twin
+                since = bench.tools.clock.now()
+                await bench.tree.change(row.id, updated_at=since)  # when the next request goes out
             try:
                 return await self._stop.run(self._kind.create(at, props), grace=grace)
             except CloudUncertain as error:

@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import random
+from datetime import datetime
 from typing import Any
 
 from calor.server.cloud.errors import CloudConflict, CloudError, CloudUncertain
-from calor.server.engine import happenings
+from calor.server.engine import happenings, twins
 from calor.server.engine.bench import Bench, Superseded, WorkFailed, typed
 from calor.server.engine.context import ResourceContext
 from calor.server.engine.deployments import ServerGone
@@ -40,10 +41,11 @@ async def remove(bench: Bench, row: ResourceRow, stop: Stop) -> None:
 async def _remove(bench: Bench, row: ResourceRow, stop: Stop) -> None:
     kind = bench.kind(row)
     bench.changed = True
+    since = row.updated_at if row.status is Status.IN_PROGRESS else None  # a crash cut it short
     if row.deletion_policy == "Retain" or row.external or kind is None:
         await _drop(bench, row, begun=True)
     elif kind.pure:
-        await _physically(bench, row, kind, stop)
+        await _physically(bench, row, kind, stop, None)
         await _drop(bench, row, begun=True)
     else:
         now = bench.tools.clock.now()
@@ -56,11 +58,13 @@ async def _remove(bench: Bench, row: ResourceRow, stop: Stop) -> None:
             status_reason=happenings.STATE_CHANGED,
             updated_at=now,
         )
-        await _physically(bench, row, kind, stop)
+        await _physically(bench, row, kind, stop, since)
         await _drop(bench, row, begun=False)
 
 
-async def _physically(bench: Bench, row: ResourceRow, kind: ResourceType[Any], stop: Stop) -> None:
+async def _physically(
+    bench: Bench, row: ResourceRow, kind: ResourceType[Any], stop: Stop, since: datetime | None
+) -> None:
     if kind.is_nested:
         await bench.children.remove(bench, row, stop)
         return
@@ -68,7 +72,7 @@ async def _physically(bench: Bench, row: ResourceRow, kind: ResourceType[Any], s
     was = _former(bench, row, kind)
     if row.physical_id is None and row.attempted and was is not None and not kind.pure:
         at.attempted = True
-        twin = await stop.run(kind.find_twin(at, was))
+        twin = await twins.find(bench, kind, at, was, stop, since=since)
         if twin is not None:  # made by a creation whose answer was lost: it must not stay behind
             row = await bench.tree.change(row.id, physical_id=twin)
     if row.deletion_policy == "Snapshot" and "snapshot" in kind.supports:

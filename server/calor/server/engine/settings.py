@@ -27,6 +27,8 @@ class Settings:
     contact_timeout: timedelta = timedelta(minutes=10)
     gone_server_patience: timedelta = timedelta(seconds=40)
     create_grace: timedelta = timedelta(seconds=60)
+    twin_patience: timedelta = timedelta(seconds=8)
+    """How long a cloud may take to carry out a creation whose sender has died."""
     delete_backoff_first: float = 0.5
     delete_backoff_last: float = 15.0
     bearer_seconds: int = 3600

@@ -57,9 +57,6 @@ class Deploying(ResourceType[P]):
         await self._start(at, want, "CREATE", 0)
         return at.me.id
 
-    async def find_twin(self, at: Context, want: P) -> str | None:
-        return None  # putting it again is the same run
-
     async def settle(self, at: Context, want: P) -> None:
         await self._finished(at, want, "CREATE")
 

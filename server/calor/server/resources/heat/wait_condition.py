@@ -44,9 +44,6 @@ class WaitConditionHandle(ResourceType[HandleProps]):
             raise ResourceFailed(f"signal_transport {want.signal_transport} is not served here; use TOKEN_SIGNAL.")
         return (SELF_SIGNALLED if want.signal_transport == "NO_SIGNAL" else "") + at.me.physical_name
 
-    async def find_twin(self, at: Context, want: HandleProps) -> str | None:
-        return None  # nothing outside: making it again is the same
-
     async def suspend(self, at: Context, was: HandleProps) -> None:
         """Signals are refused by the stack's state."""
 
