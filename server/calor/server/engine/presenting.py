@@ -1,16 +1,52 @@
 """Rows as views: masked, in Heat's words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from calor.server.engine.sealing import Sealing
 from calor.server.engine.views import EventView, OutputView, ResourceView, StackIdentity, StackView
 from calor.server.store.rows import EventRow, ResourceRow, StackRow
 from calor.server.store.states import Action, Status
-from calor.server.template import mask
+from calor.server.template import Secret, mask, reveal
 
 HIDDEN = "******"
+SHORTEST_SOUGHT = 4
+"""Characters of a secret that is looked for inside longer texts; a shorter one would hide half of any text."""
 NO_DESCRIPTION = "No description"
+
+
+def concealed(attributes: Mapping[str, Any], properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Attributes as they may be shown: a cloud hands back secrets that it was given in the clear."""
+    secrets = [text for text in secret_texts(properties) if text]
+
+    def leaf(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        for secret in secrets:
+            if value == secret:
+                return HIDDEN
+            if len(secret) >= SHORTEST_SOUGHT:
+                value = value.replace(secret, HIDDEN)
+        return value
+
+    return {name: _each(mask(value, HIDDEN), leaf) for name, value in attributes.items()}
+
+
+def _each(tree: Any, leaf: Callable[[Any], Any]) -> Any:
+    if isinstance(tree, Mapping):
+        return {key: _each(value, leaf) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [_each(value, leaf) for value in tree]
+    return leaf(tree)
+
+
+def secret_texts(tree: Any) -> list[str]:
+    """The texts of all secrets in a tree."""
+    if isinstance(tree, Mapping):
+        return [text for value in tree.values() for text in secret_texts(value)]
+    if isinstance(tree, list | tuple):
+        return [text for value in tree for text in secret_texts(value)]
+    return [str(reveal(tree))] if isinstance(tree, Secret) else []
 
 
 def identity(stack: StackRow) -> StackIdentity:

@@ -26,6 +26,7 @@ from calor.server.template import (
     parse_template,
 )
 
+HIDDEN = "******"
 NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,254}")
 LONGEST_SHOWN = 80
 
@@ -102,8 +103,15 @@ async def patched(
 
 
 def shown_template(row: RevisionRow, sealing: Sealing) -> Mapping[str, Any]:
-    """As ``stack template`` shows it."""
-    raw = mask(parse_template(sealing.value(row.template)).raw)
+    """As ``stack template`` shows it: the defaults of hidden parameters are masked (F164)."""
+    template = parse_template(sealing.value(row.template))
+    raw = mask(template.raw)
+    for name, parameter in template.parameters.items():
+        if parameter.hidden and parameter.has_default:
+            section = raw["parameters" if "parameters" in raw else "Parameters"]
+            section[name] = {
+                key: HIDDEN if key in ("default", "Default") else item for key, item in section[name].items()
+            }
     return json.loads(json.dumps(raw, default=str))  # type: ignore[no-any-return]  # a mapping's JSON is one
 
 

@@ -130,12 +130,13 @@ class ResourceService:
         if kind is None or row.id not in bench.tree.rows:
             return {}
         names = list(attributes_of(kind)) + [name for name in also if name not in attributes_of(kind)]
-        want = typed(kind, self._tools.sealing.value(row.properties or row.pending) or {})
+        properties = self._tools.sealing.value(row.properties or row.pending) or {}
+        want = typed(kind, properties)
         at = bench.context(row, kind)
         found = await attributes.fetched(bench, kind, at, row, want, [(name,) for name in names])
         if kind.is_nested:
             return {name: value for name, value in zip(names, found.get("paths", {}).values(), strict=False)}
-        return mask(found.get("names", {}), presenting.HIDDEN)  # type: ignore[no-any-return]  # a mapping stays one
+        return presenting.concealed(found.get("names", {}), properties)
 
 
 def _passes(view: ResourceView, filters: Mapping[str, Sequence[str]]) -> bool:

@@ -98,10 +98,12 @@ class Blueprints:
         file: str = "",
         files_of: str | None = None,
     ) -> RevisionRow:
+        declared = blueprint.model.template.parameters.values()
+        has_secret = any(one.hidden and one.has_default for one in declared)
         return RevisionRow(
             id=ident,
             stack_id=stack_id,
-            template=self._sealing.text(template),
+            template=self._sealing.secret(template) if has_secret else self._sealing.text(template),
             template_file=file,
             files=None if files_of is not None else json.dumps(dict(blueprint.files)),
             files_of=files_of,
