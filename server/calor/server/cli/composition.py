@@ -22,7 +22,7 @@ from calor.server.cli.database_faults import DatabaseFault, database_faults
 from calor.server.cli.lazy_door import LazyDoor
 from calor.server.cloud.settings import CloudSettings
 from calor.server.config import ConfigurationFault, GuestUrls, Settings
-from calor.server.engine import agent_file
+from calor.server.engine import agent_file, key_check
 from calor.server.engine.orchestrator import Orchestrator
 from calor.server.engine.settings import Settings as EngineSettings
 from calor.server.identity import KeyFileFault, keys
@@ -103,6 +103,11 @@ async def _engine(
             await store.upgrade(settings.database_url)
         database = await store.open_database(settings.database_url)
     stack.push_async_callback(database.close)
+    if not await key_check.fits(database, key_material):
+        raise KeyFileFault(
+            f"The key file {settings.key_file} is not the one that sealed the secrets of this database; restore it "
+            "from your backup."
+        )
     return Orchestrator(
         database=database,
         door=door,
