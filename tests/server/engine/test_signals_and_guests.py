@@ -373,18 +373,22 @@ async def test_f070_configs_in_use_and_unknown_configs(hosts: Any) -> None:
     await configs.delete(USER, config.id)
 
 
-async def test_an_unchanged_poll_touches_no_database_and_many_can_wait(hosts: Any) -> None:
+async def test_f064_an_unchanged_poll_touches_neither_database_nor_cloud_and_many_can_wait(hosts: Any) -> None:
     stack = await hosts.create("poll", deployed(signal_transport="NO_SIGNAL"))
     who, _ = await guest_of(hosts, stack)
     await hosts.reached(stack, "CREATE_COMPLETE")
     found = await polled(hosts, who)
     database, reads = hosts.orchestrator._tools.database, []
+    calls = len(hosts.world.cloud.calls)
     original = database.read
     database.read = lambda work: reads.append(work) or original(work)
     polls = (hosts.orchestrator.guests.deployments(who, since=found.version, wait=0.3) for _ in range(2000))
     assert set(await asyncio.gather(*polls)) == {None}
     database.read = original
     assert reads == []
+    for _ in range(20):  # what agents of OpenStack ask for
+        await hosts.orchestrator.guests.metadata(who, stack.name, "host")
+    assert len(hosts.world.cloud.calls) == calls
 
 
 async def test_hidden_parameters_are_masked_everywhere(hosts: Any) -> None:

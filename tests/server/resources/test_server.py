@@ -161,7 +161,7 @@ async def test_a_boot_volume_and_other_disks(cloud: MemoryCloud, bench: Bench) -
         ({"user_data_update_policy": "REBUILD"}, "user_data", False),
     ],
 )
-def test_update_policies_decide_about_replacement(
+def test_f099_update_policies_decide_about_replacement(
     bench: Bench, want: dict[str, Any], changed: str, replaces: bool
 ) -> None:
     reason = bench(SERVER).kind.must_replace({}, want, frozenset({changed}))

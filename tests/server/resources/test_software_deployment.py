@@ -155,7 +155,7 @@ async def test_an_update_is_a_new_run_and_the_same_one_after_a_crash(workshop: W
     update.cancel()
 
 
-async def test_an_input_that_must_replace_replaces(workshop: Workshop, bench: Bench) -> None:
+async def test_f073_an_input_that_must_replace_replaces(workshop: Workshop, bench: Bench) -> None:
     await stored(workshop, inputs=[{"name": "seed", "type": "String", "replace_on_change": True}])
     context = bench("OS::Heat::SoftwareDeployment")
     task = await deployed(context, config="config", input_values={"seed": "1"})
