@@ -118,7 +118,6 @@ resource_registry:
         "resource_registry: {T: 5}",
         "resource_registry: {resources: {r: {hooks: nope}}}",
         "resource_registry: {resources: {r: {restricted_actions: delete}}}",
-        "parameter_merge_strategies: {p: sometimes}\nparameters: {}",
     ],
 )
 def test_what_is_no_environment_is_refused(text: str) -> None:

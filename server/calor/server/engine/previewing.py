@@ -176,8 +176,9 @@ def _parameter(schema: ParameterSchema, model: Model) -> dict[str, Any]:
         entry["Value"] = known.shown
     for constraint in schema.constraints:
         entry |= _rule(constraint.rule)
-        if constraint.description:
-            entry["ConstraintDescription"] = constraint.description
+    descriptions = [constraint.description for constraint in schema.constraints if constraint.description]
+    if descriptions:
+        entry["ConstraintDescription"] = " ".join(descriptions)
     if schema.tags:
         entry["Tags"] = list(schema.tags)
     return entry

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from calor.server.cloud.door import Cloud, Collection
@@ -41,6 +42,12 @@ NAMED = frozenset({"nova.keypair", "cinder.vtype"})
 UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
+def _is_ahead(text: str) -> bool:
+    """Whether a time, which has been checked to be one, is still to come. Without a zone it is UTC."""
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) > datetime.now(UTC)
+
+
 def is_uuid(text: str) -> bool:
     return UUID.fullmatch(text) is not None
 
@@ -67,7 +74,9 @@ class Lookup:
         }
 
     async def check_custom(self, cloud: Cloud, constraint: str, value: Any) -> str | None:
-        """Why ``value`` does not meet a constraint that asks the cloud, or None. Unknown constraints are met."""
+        """Why ``value`` does not meet a constraint that asks a cloud or a clock, or None. Unknown ones are met."""
+        if constraint == "expiration":
+            return None if _is_ahead(str(value)) else f"{value!r} lies in the past."
         if constraint not in COLLECTIONS or not isinstance(value, str) or not value:
             return None
         try:

@@ -207,6 +207,8 @@ class _Binder:
         return {}
 
     def _policy(self, item: ResourceDefinition, at: Evaluation) -> DeletionPolicy:
+        if item.external_id is not None:
+            return DeletionPolicy.RETAIN  # it was there before the stack, and stays
         if isinstance(item.deletion_policy, DeletionPolicy):
             return item.deletion_policy
         value = self._guarded(lambda: reveal(at.value(item.deletion_policy)))

@@ -6,14 +6,16 @@ from typing import Any
 
 import regex  # type: ignore[import-untyped,unused-ignore]  # it ships no types
 
-from calor.server.template.local_constraints import LOCAL
+from calor.server.template.local_constraints import LOCAL, REMOTE, TIMELY
 from calor.server.template.properties import (
     AllowedValues,
     Constraint,
     Custom,
+    Kind,
     Length,
     Modulo,
     Pattern,
+    PropertySchema,
     Range,
 )
 
@@ -41,8 +43,13 @@ def broken(rule: Constraint, value: Any, shown: str | None = None) -> str | None
 
 
 def is_pending(rule: Constraint) -> bool:
-    """Whether somebody with a cloud must check it."""
-    return isinstance(rule, Custom) and rule.name not in LOCAL
+    """Whether somebody with a cloud or a clock must check it."""
+    return isinstance(rule, Custom) and (rule.name not in LOCAL or rule.name in TIMELY)
+
+
+def is_known(rule: Constraint) -> bool:
+    """Whether there is such a custom constraint."""
+    return not isinstance(rule, Custom) or rule.name in LOCAL or rule.name in REMOTE
 
 
 def _length(rule: Length, value: Any) -> str | None:
@@ -144,3 +151,29 @@ def schema_fault(rule: Constraint) -> str | None:
         if abs(rule.offset) >= abs(rule.step) or rule.step * rule.offset < 0:
             return "the offset of a modulo must be smaller than its step and have its sign"
     return None
+
+
+_NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER})
+_MAY_HAVE: Mapping[type, frozenset[Kind]] = {
+    Range: _NUMBERS,
+    Modulo: _NUMBERS,
+    Length: frozenset({Kind.STRING, Kind.LIST, Kind.MAP}),
+    AllowedValues: _NUMBERS | {Kind.STRING, Kind.BOOLEAN, Kind.LIST},
+    Pattern: frozenset({Kind.STRING}),
+    Custom: _NUMBERS | {Kind.STRING, Kind.LIST},
+}
+
+
+def schema_faults(schema: PropertySchema) -> list[str]:
+    """What is wrong with the declaration of a property: a fault of the type's author, never of a user."""
+    found = []
+    if schema.immutable and schema.update_allowed:
+        found.append("an immutable property cannot be updated.")
+    for rule in schema.constraints:
+        if schema.kind is not Kind.ANY and schema.kind not in _MAY_HAVE[type(rule)]:
+            found.append(f"a {schema.kind.value} cannot have a {type(rule).__name__}.")
+        if fault := schema_fault(rule):
+            found.append(f"{fault}.")
+    for inner in (schema.schema or {}).values():
+        found.extend(schema_faults(inner))
+    return found

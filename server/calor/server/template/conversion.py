@@ -46,15 +46,19 @@ class _Work:
     problems: list[Problem] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
 
-    def fault(self, message: str, path: Path, *, value: bool = True) -> None:
-        self.problems.append(self.source.problem(message, path, value=value))
+    def fault(self, message: str, path: Path, *, value: bool = True, code: str = "property-value") -> None:
+        self.problems.append(self.source.problem(message, path, value=value, code=code))
 
     def map_of(self, schemas: Mapping[str, PropertySchema], values: Any, path: Path) -> dict[str, Any]:
         """The keys of a map by their schemas; unknown keys are faults."""
+        if not isinstance(values, Mapping):
+            if values != []:
+                self.fault(f"A map is wanted, not {shape(plain(values))}.", path)
+            values = {}
         for key in values:
             if key not in schemas:
                 near = did_you_mean(str(key), schemas)
-                self.fault(f"There is no property {key!r}{near}.", (*path, key), value=False)
+                self.fault(f"There is no property {key!r}{near}.", (*path, key), value=False, code="unknown-property")
         return {key: self.entry(schema, values, key, path) for key, schema in schemas.items()}
 
     def entry(self, schema: PropertySchema, values: Mapping[str, Any], key: str, path: Path) -> Any:
@@ -63,7 +67,7 @@ class _Work:
             if schema.default is not None:
                 return self.value(schema, schema.default, here)
             if schema.required:
-                self.fault(f"The property {key!r} is required.", here)
+                self.fault(f"The property {key!r} is required.", here, code="missing-property")
             return None
         if not schema.implemented:
             self.fault(f"The property {key!r} is not implemented.", here, value=False)

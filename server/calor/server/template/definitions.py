@@ -86,7 +86,7 @@ class _Definition:
     def _map(self, key: str) -> Mapping[str, Any]:
         word = self._word(key)
         written = self.body.get(word)
-        if written is None:
+        if written is None and (key != "properties" or word not in self.body):
             return {}
         path = (*self.path, word)
         tree = self.trees.value_into(written, path, self.faults)

@@ -52,14 +52,15 @@ class Environment:
     def type_of(self, resource_type: str, resource_name: str = "") -> str:
         """What the registry maps a type to: another type or a template's file name. Itself where nothing maps it.
 
-        A mapping of the resource by its exact name wins over the general ones, a literal one over a pattern;
-        mappings are followed until nothing maps the result any more.
+        A mapping of the resource by its exact name wins over the general ones, a literal one over a pattern. A pattern
+        stands among the general ones only and leads to types, never to a file, as in Heat. Mappings are followed
+        until nothing maps the result any more.
         """
         seen = {resource_type}
         own = self.resource_registry.get("resources", {}).get(resource_name, {})
         found = resource_type
         while True:
-            mapped = _mapped(found, own) or _mapped(found, self.resource_registry)
+            mapped = _direct(found, own) or _mapped(found, self.resource_registry)
             if mapped is None or mapped in seen or _is_file(found):
                 return found
             seen.add(mapped)
@@ -110,14 +111,21 @@ def _is_file(name: str) -> bool:
     return name.endswith((".yaml", ".template"))
 
 
+def _direct(name: str, registry: Mapping[str, Any]) -> str | None:
+    found = registry.get(name)
+    return found if isinstance(found, str) and name not in _RESERVED else None
+
+
 def _mapped(name: str, registry: Mapping[str, Any]) -> str | None:
     """What one level of a registry maps a type to. ``My::*: OS::*`` keeps what stands for the star."""
-    direct = registry.get(name)
-    if isinstance(direct, str) and name not in _RESERVED:
+    direct = _direct(name, registry)
+    if direct is not None:
         return direct
     best: tuple[int, str] | None = None
     for pattern, target in registry.items():
         if not pattern.endswith("*") or not isinstance(target, str) or not name.startswith(pattern[:-1]):
+            continue
+        if _is_file(target):
             continue
         rest = name[len(pattern) - 1 :]
         found = target[:-1] + rest if target.endswith("*") else target
@@ -139,10 +147,6 @@ def parse_environment(
     elif root["parameters"] is None:
         faults.add("The section 'parameters' is empty: write {} for none.", ("parameters",))
     strategies = _section(root, "parameter_merge_strategies", faults)
-    for name, strategy in strategies.items():
-        if strategy not in STRATEGIES:
-            message = f"A merge strategy is one of {', '.join(STRATEGIES)}, not {plain(strategy)!r}."
-            faults.add(message, ("parameter_merge_strategies", name))
     registry = _section(root, "resource_registry", faults)
     _check_registry(registry, ("resource_registry",), faults)
     environment = Environment(
@@ -152,7 +156,7 @@ def parse_environment(
         resource_registry=plain(registry),
         encrypted_param_names=tuple(_list(root, "encrypted_param_names", faults)),
         event_sinks=tuple(_list(root, "event_sinks", faults)),
-        warnings=(*warnings, *_stray(root, faults)),
+        warnings=(*warnings, *_stray(root, faults), *_odd_strategies(strategies, faults)),
         file=file,
     )
     faults.raise_any()
@@ -185,6 +189,14 @@ def _stray(root: Mapping[str, Any], faults: Faults) -> Iterator[Problem]:
         if key not in SECTIONS:
             near = did_you_mean(str(key), SECTIONS)
             yield faults.source.problem(f"The section {key!r} is not known{near} and is ignored.", (key,))
+
+
+def _odd_strategies(strategies: Mapping[str, Any], faults: Faults) -> Iterator[Problem]:
+    """A strategy that is none means "overwrite", as in Heat; the user is told."""
+    for name, strategy in strategies.items():
+        if strategy not in STRATEGIES:
+            message = f"A merge strategy is one of {', '.join(STRATEGIES)}; {plain(strategy)!r} is read as overwrite."
+            yield faults.source.problem(message, ("parameter_merge_strategies", name))
 
 
 def _check_registry(registry: Mapping[str, Any], path: Path, faults: Faults) -> None:

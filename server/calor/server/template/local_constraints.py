@@ -134,3 +134,54 @@ LOCAL: Mapping[str, Callable[[Any], bool]] = {
     "json_string": is_json_string,
 }
 """By Heat's names. What is not here is asked of a cloud."""
+
+_ASKED: Mapping[str, tuple[str, ...]] = {
+    "barbican": ("container", "secret"),
+    "blazar": ("reservation",),
+    "cinder": ("backup", "qos_specs", "snapshot", "volume", "vtype"),
+    "designate": ("zone",),
+    "glance": ("image",),
+    "ironic": ("node", "portgroup"),
+    "keystone": ("domain", "group", "project", "region", "role", "service", "user"),
+    "magnum": ("cluster_template",),
+    "manila": ("share_network", "share_snapshot", "share_type"),
+    "mistral": ("workflow",),
+    "neutron": (
+        "address_scope",
+        "flow_classifier",
+        "lbaas.listener",
+        "lbaas.loadbalancer",
+        "lbaas.pool",
+        "lbaas.provider",
+        "network",
+        "port",
+        "port_pair",
+        "port_pair_group",
+        "qos_policy",
+        "router",
+        "security_group",
+        "segment",
+        "subnet",
+        "subnetpool",
+        "taas.tap_flow",
+        "taas.tap_service",
+    ),
+    "nova": ("flavor", "host", "keypair", "network", "server"),
+    "octavia": (
+        "availabilityzone",
+        "availabilityzoneprofile",
+        "flavor",
+        "flavorprofile",
+        "l7policy",
+        "listener",
+        "loadbalancer",
+        "pool",
+    ),
+    "trove": ("flavor",),
+    "zaqar": ("queue",),
+}
+REMOTE = frozenset(f"{service}.{name}" for service, names in _ASKED.items() for name in names)
+"""Those that are asked of a cloud. What is in neither is no constraint."""
+
+TIMELY = frozenset({"expiration"})
+"""Those of `LOCAL` that somebody with a clock must check too."""

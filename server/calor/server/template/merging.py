@@ -83,7 +83,7 @@ def _merge(
 
 
 def _value(old: Any, new: Any, strategy: str, schema: ParameterSchema | None) -> Any:
-    if strategy == "overwrite":
+    if strategy not in ("merge", "deep_merge"):
         return new
     old, new = (
         value.text if isinstance(value, Plain) and _wants_text(schema) else plain(value) for value in (old, new)

@@ -133,6 +133,8 @@ def check(schema: ParameterSchema, read: Any, given: Any) -> None:
     faults = []
     for entry in schema.constraints:
         fault = broken(entry, read)
+        if not constraints.is_known(entry.rule):
+            fault = f"there is no custom constraint {entry.rule.name!r}"  # type: ignore[union-attr]  # only a `Custom`
         if fault:
             faults.append(f"{fault}{f' ({entry.description})' if entry.description else ''}")
     if faults:

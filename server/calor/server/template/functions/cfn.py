@@ -138,6 +138,8 @@ class CfnSplit(Function):
     def check(self) -> Iterator[str]:
         if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
             yield "takes a list of a delimiter and a text."
+        elif isinstance(self.args, list) and not isinstance(self.args[0], str):
+            yield f"the delimiter must be text, not {'a function' if is_call(self.args[0]) else shape(self.args[0])}."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
         delimiter, text = exactly(args, 2, "a delimiter and a text")

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from calor.server.template.functions.base import Evaluation, Function, Refused, has_call, is_call
+from calor.server.template.functions.base import Evaluation, Function, Refused, is_call
 from calor.server.template.values import UNKNOWN, Plain, Secret, has_secret, has_unknown, plain, reveal, shape
 
 
@@ -84,11 +84,7 @@ def _hashable(key: Any) -> Any:
 
 
 def _lookup(values: Mapping[Any, Any], value: Any) -> Any:
-    if isinstance(value, Mapping | list):
-        return value
-    if value in values:
-        return values[value]
-    return values.get(str(value), value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return value if isinstance(value, Mapping | list) else values.get(value, value)
 
 
 class ListConcat(Function):
@@ -258,7 +254,7 @@ class RepeatPermutations(RepeatMaps):
         yield from super().check()
         if isinstance(self.args, Mapping):
             value = plain(self.args.get("permutations", True))
-            if not isinstance(value, bool) and not has_call(value):
+            if not isinstance(value, bool):
                 yield f"'permutations' must be true or false, not {shape(value)}."
 
     def rows(self, each: Mapping[Any, Any], values: list[Any], args: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
@@ -289,8 +285,6 @@ def _fill(template: Any, row: Mapping[str, Any]) -> Any:
 def _replace(text: str, row: Mapping[str, Any]) -> str:
     """One placeholder after the other, as written (unlike ``str_replace``, later ones see what earlier put in)."""
     for placeholder, value in row.items():
-        if not placeholder:
-            raise Refused("a placeholder must not be empty.")
         if placeholder in text:
             if not isinstance(value, str):
                 raise Refused(f"an item must be text, not {shape(value)}.")

@@ -1,7 +1,7 @@
 """Functions that look something up: parameters, resources, attributes, files, the parent's resource."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from calor.server.template.functions.base import Evaluation, Function, Refused, Site, is_call
 from calor.server.template.model import Reference
@@ -146,6 +146,8 @@ class GetAttr(Function):
     __slots__ = ()
     is_deferred = True
     fewest = 2
+    checked_keys: ClassVar[int | None] = None
+    """So many arguments must be names or numbers; a wrong one further on leads nowhere."""
 
     def __init__(self, name: str, args: Any, site: Site, path: Path) -> None:
         super().__init__(name, as_names(args), site, path)
@@ -166,7 +168,7 @@ class GetAttr(Function):
         if not isinstance(self.args, list) or not self.args or not isinstance(self.args[0], str):
             return
         path = list(self.args[1:])
-        fixed = next((i for i, part in enumerate(path) if is_call(part)), len(path))
+        fixed = next((i for i, part in enumerate(path) if is_call(part) or isinstance(part, Mapping | list)), len(path))
         yield Reference(self.args[0], tuple(plain(path[:fixed])), fixed < len(path))
 
     def call(self, at: Evaluation) -> Any:
@@ -185,7 +187,7 @@ class GetAttr(Function):
         if not isinstance(args, list) or len(args) < self.fewest or not isinstance(args[0], str):
             raise Refused("takes a list of a resource, an attribute and a path.")
         _must_exist(args[0], self, at)
-        for key in args[1:]:
+        for key in args[1 : self.checked_keys]:
             if isinstance(key, Mapping | list):
                 raise Refused(f"a path consists of names and numbers, not of {shape(key)}.")
         return self.fetch(args[0], args[1:], at)
@@ -199,6 +201,7 @@ class GetAttrSelect(GetAttr):
     """As of 2013-05-23: the path is applied to the whole attribute."""
 
     __slots__ = ()
+    checked_keys = 2
 
     def own_references(self) -> Iterator[Reference]:
         for use in super().own_references():

@@ -68,13 +68,13 @@ class Split(Function):
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
-        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) in (2, 3)):
+        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) >= 2):
             yield "takes a list of a delimiter, a text and (optional) an index."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
-        if not isinstance(args, list) or len(args) not in (2, 3):
+        if not isinstance(args, list) or len(args) < 2:
             raise Refused("takes a list of a delimiter, a text and (optional) an index.")
-        delimiter, text, *index = args
+        delimiter, text, *index = args  # what comes after the index counts for nothing, as in Heat
         if text is None:
             return None
         if not isinstance(delimiter, str | None) or not isinstance(text, str):
@@ -252,6 +252,7 @@ def quoted(text: str, safe: str = "/") -> str:
     return "".join(chr(byte) if byte in kept else f"%{byte:02X}" for byte in text.encode())
 
 
+_URL_TEXTS = ("scheme", "username", "password", "host", "path", "fragment")
 _URL_KEYS = ("scheme", "username", "password", "host", "port", "path", "query", "fragment")
 
 
@@ -269,6 +270,9 @@ class MakeUrl(Function):
         for key in self.args:
             if key not in _URL_KEYS:
                 yield f"{key!r} is not a part of a URL; the parts are {', '.join(_URL_KEYS)}."
+        for key in _URL_TEXTS:
+            if key in self.args and not isinstance(self.args[key], str | Plain) and not is_call(self.args[key]):
+                yield f"{key!r} must be text, not {shape(self.args[key])}."
         if "port" in self.args and self.args["port"] in (None, ""):
             yield "the port is empty."
         query = self.args.get("query", {})
@@ -293,9 +297,7 @@ class MakeUrl(Function):
 
 
 def _part(args: Mapping[str, Any], key: str) -> str:
-    value = args.get(key)
-    if value is None:
-        return ""
+    value = args.get(key, "")
     if not isinstance(value, str):
         raise Refused(f"{key!r} must be text, not {shape(value)}.")
     return value
@@ -304,6 +306,7 @@ def _part(args: Mapping[str, Any], key: str) -> str:
 def _authority(args: Mapping[str, Any]) -> str:
     host, user = _part(args, "host"), quoted(_part(args, "username"), "")
     password, port = quoted(_part(args, "password"), ""), args.get("port")
+    host = quoted(host, safe="[]:")
     text = f"[{host}]" if ":" in host and not host.startswith("[") else host
     if port not in (None, ""):
         text += f":{_port(port)}"
@@ -315,8 +318,10 @@ def _authority(args: Mapping[str, Any]) -> str:
 def _port(port: Any) -> int:
     try:
         number = int(port)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise Refused(f"the port must be a number, not {port!r}.") from None
+    if isinstance(port, float) and number != port:
+        raise Refused(f"the port must be a whole number, not {port!r}.")
     if not 1 <= number <= 65535:
         raise Refused(f"the port {number} is not between 1 and 65535.")
     return number

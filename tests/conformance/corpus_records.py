@@ -1,0 +1,211 @@
+"""Templates and environments that people wrote, against the record of what Heat said of each."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from judging import Judge, Verdict, attempt
+
+from calor.server.engine.blueprint import draw, validate
+from calor.server.errors import CalorError, InvalidInput, Problem
+from calor.server.plan import build_graph
+from calor.server.resources import registry
+from calor.server.template import (
+    Environment,
+    Limits,
+    Model,
+    ParameterSchema,
+    Pseudo,
+    Template,
+    bind,
+    parse_environment,
+    parse_template,
+    plain,
+    references,
+)
+from calor.server.template.properties import AllowedValues, Custom, Length, Modulo, Pattern, Range
+
+KNOWN = registry.installed()
+LIMITS = Limits(size=4 << 20)
+NOT_ITS_OWN = ("Could not fetch remote template", "was not provided")
+"""What the record blames on a template that only lacked its files or its parameters."""
+STAGES = ("parse", "template", "parameters", "conditions", "resources", "dependencies", "outputs")
+
+
+class Files(dict[str, str]):
+    """The files that a template names: those that lie beside it, and empty ones for the others."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> str:
+        return self.get(name) or ""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        path = self.folder / name
+        return path.read_text(errors="replace") if "://" not in name and path.is_file() else default
+
+
+def verdicts(root: Path, records: Mapping[str, Any], judge: Judge) -> Iterator[Verdict]:
+    """One verdict for whether a template is accepted, and one for each field of the record."""
+    for name, record in records.items():
+        if record["kind"] in ("hot", "cfn"):
+            yield from _of_template(root / name, name, record, judge)
+        elif record["kind"] == "env":
+            yield from _of_environment(root / name, name, record, judge)
+
+
+def _accepted(stages: Mapping[str, Any]) -> bool:
+    checked = stages.get("validate_with_none_for_unknown", stages.get("validate"))
+    return checked == "ok" and all(stages.get(stage) == "ok" for stage in STAGES)
+
+
+def _of_template(path: Path, name: str, record: Mapping[str, Any], judge: Judge) -> Iterator[Verdict]:
+    text, files, kind = path.read_text(errors="replace"), Files(path.parent), record["kind"]
+    wanted: Any = True if _accepted(record["stages"]) else {"error": {"http_status": 400}}
+    if not any(words in json.dumps(record["stages"]) for words in NOT_ITS_OWN):
+        yield judge.verdict(f"{kind}: accepted", name, record, wanted, [attempt(lambda: _validated(text, name, files))])
+    try:
+        template = parse_template(text, file=name, limits=LIMITS)
+        model = bind(template, given=record.get("inputs_used"), allow_missing=True, files=files, pseudo=PSEUDO)
+        fields = _fields(template, model, path if record["stages"].get("files") == "ok" else None)
+    except CalorError:
+        return
+    for field, found in fields.items():
+        if field in record:
+            same = attempt(lambda found=found: found)  # type: ignore[misc]
+            yield judge.verdict(f"{kind}: {field}", name, record, _read(field, record), [same])
+
+
+PSEUDO = Pseudo(facade={}, stack_name="x", project_id="x")
+
+
+def _validated(text: str, name: str, files: Files) -> bool:
+    """As Heat's `template validate` checks one template: no parameter is given, the values of properties and the rules
+    of their types are left to the create call, types that are not there count as opaque."""
+    template = parse_template(text, file=name, limits=LIMITS)
+    model = bind(template, Environment(), {}, allow_missing=True, files=files, pseudo=PSEUDO)
+    unknown: list[Problem] = []
+    try:
+        validate(draw(model, KNOWN, files, unknown))
+    except InvalidInput as error:
+        problems = [problem for problem in error.problems if problem.code == "unknown-property"]
+        if problems:
+            raise InvalidInput(problems) from error
+    return True
+
+
+def _fields(template: Template, model: Model, path: Path | None) -> dict[str, Any]:
+    """What the record has, as we see it."""
+    needs = {name: _requires(item) for name, item in model.resources.items()}
+    return {
+        "parameters": {name: _parameter(schema) for name, schema in template.parameters.items()},
+        "parameter_groups": [
+            ({"label": group.label} if group.label else {})
+            | ({"description": group.description} if group.description else {})
+            | {"parameters": list(group.parameters)}
+            for group in template.parameter_groups
+        ],
+        "conditions": dict(model.conditions),
+        "resources": {
+            name: {"type": _type(item.type, path)}
+            | ({"requires": needs[name]} if name in needs else {"enabled": False})
+            | (
+                {"deletion_policy": model.resources[name].deletion_policy.value}
+                if name in needs and model.resources[name].deletion_policy.value != "Delete"
+                else {}
+            )
+            for name, item in template.resources.items()
+        },
+        "edges": sorted([name, need] for name, found in build_graph(model).requires.items() for need in found),
+        "outputs": sorted(template.outputs),
+    }
+
+
+def _type(name: str, path: Path | None) -> str:
+    """A template file by its place in the corpus, as the record has it where all files were found."""
+    if path is None:
+        return name
+    file = (path.parent / name).resolve()
+    root = next(parent for parent in file.parents if parent.name == "corpus") if file.is_file() else None
+    return f"corpus:{file.relative_to(root)}" if root else name
+
+
+def _requires(item: Any) -> list[str]:
+    uses = {use.resource for tree in (item.properties, item.metadata) for use in references(tree)}
+    return sorted(uses | set(item.depends_on))
+
+
+def _read(field: str, record: Mapping[str, Any]) -> Any:
+    """A field of the record in the form in which it is compared."""
+    value = record[field]
+    if field == "edges":
+        added = record.get("edges_added_by_resource_plugins", [])
+        return sorted(edge for edge in value if edge not in added)
+    if field == "outputs":
+        return sorted(value)
+    return value
+
+
+def _parameter(schema: ParameterSchema) -> dict[str, Any]:
+    entry: dict[str, Any] = {"type": schema.type_name}
+    if schema.has_default:
+        entry["default"] = plain(schema.default)
+    if schema.label and schema.label != schema.name:
+        entry["label"] = schema.label
+    for word in ("hidden", "immutable"):
+        if getattr(schema, word):
+            entry[word] = True
+    if schema.tags:
+        entry["tags"] = list(schema.tags)
+    rules = [
+        _rule(item.rule) | ({"description": item.description} if item.description else {})
+        for item in schema.constraints
+    ]
+    return entry | ({"constraints": rules} if rules else {})
+
+
+def _rule(rule: Any) -> dict[str, Any]:
+    match rule:
+        case Range() | Length():
+            bounds = {key: value for key, value in (("min", rule.min), ("max", rule.max)) if value is not None}
+            return {"type": type(rule).__name__, **bounds}
+        case Modulo():
+            return {"type": "Modulo", "step": rule.step, "offset": rule.offset}
+        case AllowedValues():
+            return {"type": "AllowedValues", "allowed": plain(list(rule.values))}
+        case Pattern():
+            return {"type": "AllowedPattern", "pattern": rule.regex}
+        case Custom():
+            return {"type": "CustomConstraint", "name": rule.name}
+    raise TypeError(rule)
+
+
+def _of_environment(path: Path, name: str, record: Mapping[str, Any], judge: Judge) -> Iterator[Verdict]:
+    text = path.read_text(errors="replace")
+    stages = record["stages"]
+    wanted: Any = True if stages.get("environment") == "ok" else {"error": {"http_status": 400}}
+    found = attempt(lambda: parse_environment(text, file=name).raw())
+    yield judge.verdict("env: accepted", name, record, wanted, [attempt(lambda: bool(parse_environment(text) or 1))])
+    if found.refusal is not None:
+        return
+    for field in ("parameters", "parameter_defaults", "resource_registry"):
+        if field in record:
+            seen = _registry(found.value[field]) if field == "resource_registry" else sorted(found.value[field])
+            wanted = sorted(record[field]) if field != "resource_registry" else _registry(record[field])
+            yield judge.verdict(f"env: {field}", name, record, wanted, [attempt(lambda seen=seen: seen)])  # type: ignore[misc]
+
+
+def _registry(raw: Mapping[str, Any]) -> Any:
+    found = dict(raw)
+    if not found.get("resources", True):
+        del found["resources"]  # which stands in every answer, and in few files
+    return json.loads(json.dumps(found))
