@@ -168,7 +168,7 @@ class StoredDeployments:
 
     async def _hope(self, row: DeploymentRow, cloud: Cloud) -> float:
         """Seconds after which to ask again. Raises `ResourceFailed` where the guest will not answer any more."""
-        if row.action == "DELETE" and await self._is_gone(row.server_id, cloud):
+        if row.action == "DELETE" and await self._is_gone(row, cloud):
             raise ServerGone(f"The server {row.server_id} is gone; its DELETE deployment has nobody to run it.")
         server, guest = await self.guest_of(row)
         if server is None or guest is None:
@@ -187,9 +187,12 @@ class StoredDeployments:
             )
         return min(LOOK_AGAIN, (limit - silent).total_seconds()) if limit else LOOK_AGAIN
 
-    async def _is_gone(self, server_id: str, cloud: Cloud) -> bool:
+    async def _is_gone(self, row: DeploymentRow, cloud: Cloud) -> bool:
+        server, _ = await self.guest_of(row)
+        if server is not None and server.id == server.physical_id:
+            return False  # an OS::Heat::DeployedServer: the cloud does not know it
         try:
-            record = await cloud.get(SERVERS, server_id)
+            record = await cloud.get(SERVERS, row.server_id)
         except CloudMissing:
             return True
         except CloudError:  # not known: it may come back, the time-out decides

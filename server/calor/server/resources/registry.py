@@ -7,6 +7,7 @@ from typing import Any
 from calor.server.resources.base import ResourceType
 from calor.server.resources.cinder.attachment import VolumeAttachment
 from calor.server.resources.cinder.volume import Volume
+from calor.server.resources.heat.deployed_server import DeployedServer
 from calor.server.resources.heat.deployment_group import SoftwareDeploymentGroup, StructuredDeploymentGroup
 from calor.server.resources.heat.random_string import RandomString
 from calor.server.resources.heat.resource_group import ResourceGroup
@@ -36,6 +37,7 @@ BUILT_INS: tuple[type[ResourceType[Any]], ...] = (
     Volume,
     VolumeAttachment,
     CloudConfig,
+    DeployedServer,
     MultipartMime,
     Nothing,
     RandomString,

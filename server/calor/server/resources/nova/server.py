@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from calor.server.cloud.door import Record
 from calor.server.resources.base import Context, ResourceFailed, ResourceType
 from calor.server.resources.bodies import present
+from calor.server.resources.collecting import write_collect_metadata
 from calor.server.resources.collections import COMPUTE_VERSION, PERSONALITY_VERSION, PORTS, SERVERS
 from calor.server.resources.neutron.objects import subnet_network
 from calor.server.resources.nova import server_attributes, server_networks, server_rules, server_updates, user_data
@@ -64,7 +65,8 @@ class Server(ResourceType[ServerProps]):
         return frozenset(needed)
 
     async def create(self, at: Context, want: ServerProps) -> str:
-        await user_data.write_collect_metadata(at, want)
+        if want.user_data_format == user_data.SOFTWARE_CONFIG:
+            await write_collect_metadata(at, want.software_config_transport, "ec2")
         networks = await server_networks.requested(at, want)
         hints = dict(want.scheduler_hints or {})
         if want.reservation_id:

@@ -1,18 +1,16 @@
-"""A server's user-data, and the metadata by which its agent finds us."""
+"""A server's user-data."""
 
 import base64
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from calor.cloudinit import AgentBoot, CfnEndpoint, UserDataFormat, UserDataTooLarge, render
 from calor.server.resources.base import Context, ResourceFailed
 from calor.server.resources.lookup import is_uuid
 from calor.server.resources.nova.server_props import ServerProps
-from calor.server.template import Secret, reveal
+from calor.server.template import reveal
 
 SOFTWARE_CONFIG = "SOFTWARE_CONFIG"
-SECTIONS = ("cfn", "heat", "request", "zaqar")
 
 
 async def encoded(at: Context, want: ServerProps) -> str:
@@ -59,46 +57,6 @@ async def agent_boot(at: Context) -> AgentBoot:
         agent_url=url,
         agent_sha256=sha256,
         ca_certificate=at.urls.ca_certificate,
-    )
-
-
-async def write_collect_metadata(at: Context, want: ServerProps) -> None:
-    """Tell os-collect-config how to reach us. A section of another transport is set to null, key by key, so that it
-    overrides what the instance was booted with."""
-    if want.user_data_format != SOFTWARE_CONFIG:
-        return
-    known = dict(at.me.metadata)
-    before = known.get("os-collect-config") or {}
-    sections = {name: dict.fromkeys(before[name]) for name in SECTIONS if isinstance(before.get(name), Mapping)}
-    section, content = await _section(at, want.software_config_transport)
-    collect = {**sections, section: content, "collectors": ["ec2", section, "local"]}
-    if collect != before:
-        await at.write_metadata({**known, "os-collect-config": collect})
-
-
-async def _section(at: Context, transport: str) -> tuple[str, dict[str, Any]]:
-    if transport == "POLL_SERVER_CFN":
-        access, secret = await at.guests.ec2_pair(at.me.id)
-        return "cfn", {
-            "metadata_url": f"{at.urls.cfn}/v1/",
-            "access_key_id": access,
-            "secret_access_key": Secret(secret),
-            "stack_name": at.stack.name,
-            "path": f"{at.me.name}.Metadata",
-        }
-    if transport == "POLL_SERVER_HEAT":
-        user, password = await at.guests.password(at.me.id)
-        return "heat", {
-            "auth_url": f"{at.urls.orchestration}/v3",
-            "user_id": user,
-            "password": Secret(password),
-            "project_id": at.stack.project_id,
-            "stack_id": f"{at.stack.name}/{at.stack.id}",
-            "resource_name": at.me.name,
-            **({"region_name": at.stack.region} if at.stack.region else {}),
-        }
-    raise ResourceFailed(
-        f"software_config_transport {transport} is not served here; use POLL_SERVER_CFN or POLL_SERVER_HEAT."
     )
 
 
