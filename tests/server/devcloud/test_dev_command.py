@@ -46,6 +46,11 @@ def started(directory, *arguments, verb="dev"):
         process.communicate(timeout=30)
 
 
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
 def log_in(directory):
     state = json.loads((directory / "dev.json").read_text())
     base = f"http://127.0.0.1:{state['ports']['cloud']}"
@@ -91,10 +96,27 @@ def test_a_taken_port_is_said_clearly(tmp_path):
 def test_a_second_start_says_that_the_cloud_runs_already(tmp_path):
     directory = tmp_path / "state"
     with started(directory, "--port", 0, "--cloud-only") as (process, _):
-        begin = command("dev", "--state-dir", directory, "--driver", "record", "--cloud-only")
+        known = (directory / "dev.json").read_bytes()
+        for port in ((), ("--port", free_port())):
+            begin = command("dev", "--state-dir", directory, "--driver", "record", "--cloud-only", *port)
+            ended = subprocess.run(begin, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
+            assert ended.returncode == 1
+            assert f"runs already (pid {process.pid})" in ended.stderr
+            assert "calor dev stop" in ended.stderr
+        assert (directory / "dev.json").read_bytes() == known
+
+
+def test_a_state_directory_that_cannot_be_used_is_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "cloud.sqlite").write_text("this is no database, and longer than its header\n" * 20)
+    for directory, word in ((tmp_path / "file" / "s", "Not a directory"), (broken, "file is not a database")):
+        begin = command("dev", "--state-dir", directory, "--driver", "record", "--port", 0)
         ended = subprocess.run(begin, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False)
         assert ended.returncode == 1
-        assert f"run already (pid {process.pid})" in ended.stderr
+        assert f"Error: The state directory {directory} cannot be used: {word}" in ended.stderr
+        assert "Traceback" not in ended.stderr
 
 
 def test_env_status_and_stop(tmp_path):

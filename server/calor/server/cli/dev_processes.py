@@ -5,14 +5,16 @@ import contextlib
 import os
 import signal
 import socket
+import sqlite3
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calor.server.cli import dev_files
+from calor.server.cli.dev_claim import claimed
 from calor.server.devcloud import runtime, state
 from calor.server.devcloud.driver import Driver, DriverError
 from calor.server.devcloud.record import RecordDriver
@@ -111,12 +113,25 @@ async def make_driver(name: str, directory: Path) -> tuple[Driver, dict[str, Pat
     return SandboxDriver(directory), {**at_hand, "host": host.path}
 
 
+@contextlib.contextmanager
+def _directory_faults(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as exc:
+        reason = getattr(exc, "strerror", None) or exc
+        raise state.StateError(f"The state directory {directory} cannot be used: {reason}.") from exc
+
+
 async def run(options: Options) -> None:
     """Serve until SIGTERM or SIGINT. Raises `state.StateError` where it cannot start."""
     stop = asyncio.Event()
     for one in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(one, stop.set)
-    options.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with claimed(options.directory), _directory_faults(options.directory):
+        await _run(options, stop)
+
+
+async def _run(options: Options, stop: asyncio.Event) -> None:
     known = settled_state(options)
     if options.ready_file is not None:
         await asyncio.to_thread(options.ready_file.unlink, missing_ok=True)
@@ -150,13 +165,11 @@ async def run(options: Options) -> None:
 
 
 def _bound(options: Options, known: state.DevState) -> Sockets:
-    """The sockets; where a port is taken by this very dev cloud, the refusal says so."""
+    """The sockets; where a port is taken by this dev cloud's own server, the refusal says so."""
     try:
         return Sockets(known, server=options.processes > 0)
     except state.StateError as exc:
-        cloud, server = known.pids.get("cloud", 0), known.pids.get("server", 0)
-        if dev_files.is_alive(cloud):
-            raise state.StateError(f"{exc} This dev cloud seems to run already (pid {cloud}): calor dev stop") from exc
+        server = known.pids.get("server", 0)
         if dev_files.is_alive(server):
             raise state.StateError(
                 f"{exc} Its own server seems to run still (pid {server}): --cloud-only starts the cloud beside it."

@@ -32,7 +32,7 @@ def stop(directory: Path) -> None:
     click.echo("The dev cloud has ended." if pids else "The dev cloud was not running.")
 
 
-@click.command()
+@click.command(short_help="End what runs and remove it from this machine.")
 @state_dir_option
 @click.option("--purge", is_flag=True, help="Remove the state directory too: volumes, images, passwords, stacks.")
 def remove(directory: Path, purge: bool) -> None:
@@ -46,7 +46,9 @@ def remove(directory: Path, purge: bool) -> None:
     removed = _remove_servers(directory, known)
     if purge:
         shutil.rmtree(directory)
-    click.echo(f"Removed {removed} server{'' if removed == 1 else 's'}{f' and {directory}' if purge else ''}.")
+    click.echo(
+        f"Removed {removed} server{'' if removed == 1 else 's'}{f' and the folder {directory}' if purge else ''}."
+    )
 
 
 def processes(known: "DevState") -> list[int]:

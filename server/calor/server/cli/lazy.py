@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import click
 
+from calor.server import __version__
+
 
 @dataclass(frozen=True)
 class LazyCommand:
@@ -21,6 +23,7 @@ class LazyGroup(click.Group):
     def __init__(self, *, commands: Mapping[str, LazyCommand], name: str, help_text: str) -> None:
         super().__init__(name=name, help=help_text, context_settings={"help_option_names": ["-h", "--help"]})
         self._lazy = commands
+        click.version_option(__version__, message="calor %(version)s")(self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._lazy)
