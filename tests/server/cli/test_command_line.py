@@ -20,6 +20,8 @@ import pytest
 from click.testing import CliRunner
 
 from calor.server.cli import COMMANDS, main
+from calor.server.cli.options import load_settings
+from calor.server.identity import Vault, keys
 
 CALOR = [sys.executable, "-m", "calor.server"]
 
@@ -121,6 +123,22 @@ def test_a_missing_database_driver_is_named_with_the_command_that_brings_it(
     assert result.exit_code == 1
     assert "pipx inject calor aiomysql" in result.output
     assert "geheim" not in result.output
+
+
+def test_rotated_keys_still_open_what_was_sealed_before(tmp_path: Path) -> None:
+    conf = configuration(tmp_path)
+    path = load_settings((conf,), None).key_file
+    refused = CliRunner().invoke(main, ["keys", "rotate", "--config-file", str(conf)])
+    assert (refused.exit_code, "does not exist" in refused.output) == (1, True)
+    before = keys.load_or_create(path)
+    sealed = Vault.of(before).seal("a secret")
+    result = CliRunner().invoke(main, ["keys", "rotate", "--config-file", str(conf)])
+    assert (result.exit_code, "2 sealing keys" in result.output) == (0, True), result.output
+    after = keys.load(path)
+    assert after.sealing[0] not in before.sealing
+    assert after.signing == before.signing
+    assert Vault.of(after).open(sealed) == "a secret"
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 class Server:

@@ -7,6 +7,7 @@ COMMANDS = {
     "dev": LazyCommand("calor.server.cli.dev:dev", "Run the server with an embedded OpenStack cloud."),
     "image": LazyCommand("calor.server.cli.image:image", "Build images for the embedded cloud."),
     "db": LazyCommand("calor.server.cli.db:db", "Upgrade or show the database schema."),
+    "keys": LazyCommand("calor.server.cli.keys:keys", "Renew the server's keys."),
     "config": LazyCommand("calor.server.cli.config:config", "Print a sample calor.conf."),
     "version": LazyCommand("calor.server.cli.version:version", "Print the version."),
 }
