@@ -139,7 +139,7 @@ class Applying:
         )
         stack = self._bench.stack
         events = [
-            happenings.of_resource(stack, row, Action.CREATE, Status.IN_PROGRESS, now),
+            happenings.of_resource(stack, done, Action.CREATE, Status.IN_PROGRESS, now),
             happenings.of_resource(stack, done, Action.CREATE, Status.COMPLETE, now),
         ]
         self.row = self._bench.current[self._name] = await self._bench.tree.insert(

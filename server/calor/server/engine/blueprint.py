@@ -11,6 +11,7 @@ from calor.server.errors import InvalidInput, Problem
 from calor.server.plan import Graph, build_graph
 from calor.server.resources.base import Registry, ResourceType
 from calor.server.template import (
+    DeletionPolicy,
     Model,
     NothingKnown,
     Pending,
@@ -133,6 +134,14 @@ def converted(
     return result.values, result.problems, result.pending
 
 
+def _unfit_policy(blueprint: Blueprint, name: str, kind: ResourceType[Any]) -> Sequence[Problem]:
+    policy = blueprint.definition(name).deletion_policy
+    if not isinstance(policy, DeletionPolicy) or policy.value in kind.deletion_policies:
+        return ()
+    message = f"The deletion policy {policy.value!r} is not one of {', '.join(kind.deletion_policies)} for {kind.name}."
+    return [blueprint.model.template.source.problem(message, ("resources", name, "deletion_policy"), value=True)]
+
+
 def validate(blueprint: Blueprint) -> Sequence[Pending]:
     """Every property of every resource, as far as it is known before anything exists. Raises `InvalidInput` with all
     problems; answers what only a cloud can check."""
@@ -151,6 +160,7 @@ def validate(blueprint: Blueprint) -> Sequence[Pending]:
         if not wrong:
             path = ("resources", name, "properties")
             problems.extend(source.problem(text, path) for text in kind.validate(values))
+        problems.extend(_unfit_policy(blueprint, name, kind))
     if problems:
         raise InvalidInput(problems)
     return pending

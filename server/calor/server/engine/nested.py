@@ -129,7 +129,9 @@ class ChildStacks:
             if timer is not None:
                 timer.cancel()
         bench.changed = bench.changed or inner.changed
-        if outcome.is_good and inner.changed:
+        if not outcome.is_good:
+            await outputs.refreshed_failures(inner)
+        elif inner.changed:
             await outputs.refreshed(inner)
         await self._finish(child.id, outcome, outputs=outputs.resolved(inner))
         return self._tree.rows[row.id]

@@ -163,6 +163,8 @@ class Operation:
             return
         values: dict[str, Any] = {}
         if bench is not None and stack.action not in _VISITS:
+            if not outcome.is_good and stack.action is not Action.DELETE:
+                await outputs.refreshed_failures(bench)
             values["outputs"] = outputs.resolved(bench)
         if outcome.is_good:
             status, reason = Status.COMPLETE, f"Stack {stack.action.value} completed successfully"
@@ -208,6 +210,7 @@ class Operation:
             status=Status.IN_PROGRESS,
             status_reason=reason,
             started_at=now,
+            updated_at=now,
             revision_id=stack.good_revision_id,
         )
         self.new_goal()

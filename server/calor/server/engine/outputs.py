@@ -11,7 +11,7 @@ from calor.server.engine.sealing import Sealing
 from calor.server.engine.views import OutputView
 from calor.server.errors import CalorError
 from calor.server.store.rows import StackRow
-from calor.server.store.states import Action
+from calor.server.store.states import Action, Status
 from calor.server.template import plain, resolve, reveal
 
 log = logging.getLogger(__name__)
@@ -23,6 +23,15 @@ async def refreshed(bench: Bench) -> None:
     """Fetch again what outputs refer to, where the cloud may have moved on since the resource was completed."""
     used = [name for name, uses in bench.blueprint.uses.items() if uses.in_outputs]
     await asyncio.gather(*(attributes.refresh(bench, name) for name in used))
+
+
+async def refreshed_failures(bench: Bench) -> None:
+    """What can be read of a resource that failed: its output says why (a deployment's exit status, a handle's data)."""
+    for name in [name for name, uses in bench.blueprint.uses.items() if uses.in_outputs]:
+        rows = [row for row in bench.tree.named(bench.stack_id, name) if row.action is not Action.DELETE]
+        if len(rows) == 1 and rows[0].status is Status.FAILED and rows[0].physical_id is not None:
+            bench.current[name] = rows[0]
+            await attributes.refresh(bench, name)
 
 
 def resolved(bench: Bench) -> str:

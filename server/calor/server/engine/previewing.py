@@ -151,14 +151,17 @@ def of_validate(wish: Wish, registry: Registry, max_depth: int, *, show_nested: 
     model = bind(wish.template, wish.environment, wish.given, files=wish.files, allow_missing=True)
     unknown: list[Problem] = []
     check_tree(draw(model, registry, wish.files, unknown), registry, max_depth, unknown)
+    groups = [
+        {"label": group.label, "description": group.description, "parameters": list(group.parameters)}
+        for group in wish.template.parameter_groups
+    ]
     return {
         "Description": wish.template.description or "No description",
         "Parameters": {name: _parameter(schema, model) for name, schema in wish.template.parameters.items()},
-        "ParameterGroups": [
-            {"label": group.label, "description": group.description, "parameters": list(group.parameters)}
-            for group in wish.template.parameter_groups
-        ],
-        "Environment": wish.environment.raw(),
+        **({"ParameterGroups": groups} if groups else {}),
+        "Environment": {
+            key: value for key, value in wish.environment.raw().items() if value or key != "encrypted_param_names"
+        },
     }
 
 

@@ -11,6 +11,7 @@ from calor.server.identity import Caller
 from calor.server.store import guest_queries
 from calor.server.store.rows import DeploymentRow
 
+TYPES = ("String", "Number", "CommaDelimitedList", "Json", "Boolean")
 STATUSES = frozenset({"IN_PROGRESS", "COMPLETE", "FAILED"})
 
 
@@ -39,7 +40,7 @@ class ConfigService:
             group=str(body.get("group") or "Heat::Ungrouped"),
             config=body.get("config"),
             inputs=_items(body, "inputs"),
-            outputs=_items(body, "outputs"),
+            outputs=[{"error_output": False, **item} for item in _items(body, "outputs")],
             options=body.get("options") or {},
         )
         return await self.show(caller, ident)
@@ -72,6 +73,9 @@ def _items(body: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
     given = body.get(name) or []
     if not isinstance(given, list) or not all(isinstance(item, Mapping) and item.get("name") for item in given):
         raise BadRequest(f"{name} must be a list of maps, each with a name.")
+    wrong = [str(item["type"]) for item in given if item.get("type", "String") not in TYPES]
+    if wrong:
+        raise BadRequest(f"{name}: the type {wrong[0]!r} is not one of {', '.join(TYPES)}.")
     return [{"type": "String", **item} for item in given]
 
 

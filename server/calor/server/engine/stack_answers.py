@@ -46,7 +46,9 @@ class StackAnswers:
 
     async def show(self, caller: Caller, name: str, ident: str, *, outputs: bool = True) -> StackView:
         stack = await self._find.stack(caller, name, ident, deleted=True)
-        return presenting.stack(stack, await self._shown(stack), self._outputs(stack) if outputs else None)
+        return presenting.stack(
+            stack, await self._shown(stack), self._outputs(stack) if outputs and stack.deleted_at is None else None
+        )
 
     async def list(self, caller: Caller, query: StackQuery) -> tuple[Sequence[StackView], int]:
         rows = await queries.stacks(

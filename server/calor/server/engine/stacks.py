@@ -119,6 +119,7 @@ class StackService(StackAnswers):
         """Make the root IN_PROGRESS; durable when it returns, so that a read right after shows it (F011)."""
         root, now = operation.tree.root, self._tools.clock.now()
         reason = f"Stack {action.value} started"
+        values.setdefault("updated_at", now)
         root = await operation.tree.change_stack(
             root.id,
             *more,
