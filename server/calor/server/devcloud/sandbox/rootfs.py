@@ -37,7 +37,7 @@ _MASKED_FILES = (
     "vmallocinfo",
     "slabinfo",
 )
-_MASKED_FOLDERS = ("acpi", "scsi", "asound", "driver", "fs", "bus", "irq", "tty")
+_MASKED_FOLDERS = ("acpi", "scsi", "asound", "driver", "fs", "bus", "irq", "tty", "pressure")
 _UNWRITABLE = linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
 
 
@@ -84,6 +84,7 @@ def _proc() -> None:
     linux.mount("/proc/sys", "/proc/sys", None, linux.MS_BIND)
     linux.mount("none", "/proc/sys", None, linux.MS_BIND | linux.MS_REMOUNT | _UNWRITABLE)
     linux.mount("/run/calor/boot_id", "/proc/sys/kernel/random/boot_id", None, linux.MS_BIND)
+    linux.mount("none", "/proc/sys/kernel/random/boot_id", None, linux.MS_BIND | linux.MS_REMOUNT | _UNWRITABLE)
     for name in _MASKED_FOLDERS:
         if os.path.isdir(f"/proc/{name}"):  # noqa: PTH112
             linux.mount("tmpfs", f"/proc/{name}", "tmpfs", _UNWRITABLE, "size=0")
