@@ -26,7 +26,8 @@ UNPROTECTED = (
     r"--allow-unauthenticated",
     r"\[trusted=yes\]",
 )
-LOCAL = ("http://127.0.0.1", "http://localhost", "http://[::1]", "http://10.0.0.2:")
+LOCAL = ("http://127.0.0.1", "http://localhost", "http://[::1]", "http://10.0.0.2:", "http://172.24.4.1:")
+"""This machine, a sandbox, the network of the test cloud."""
 
 
 def named(path: Path) -> str:
