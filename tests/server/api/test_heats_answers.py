@@ -55,6 +55,7 @@ GAPS: dict[str, dict[int, str]] = {
     },
     "previews": {
         7: "a property that is missing is told",
+        12: "a default of a hidden parameter is masked, here too",
         15: "keys of a preview's resources",
         16: "as above",
     },
