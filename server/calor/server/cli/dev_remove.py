@@ -5,7 +5,8 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,12 +44,26 @@ def remove(directory: Path, purge: bool) -> None:
     if left := _await_end(pids, STOP_SECONDS):
         _signal(left, signal.SIGKILL)
         _await_end(left, _KILL_SECONDS)
-    removed = _remove_servers(directory, known)
-    if purge:
-        shutil.rmtree(directory)
+    with _held(directory):
+        removed = _remove_servers(directory, known)
+        if purge:
+            shutil.rmtree(directory)
     click.echo(
         f"Removed {removed} server{'' if removed == 1 else 's'}{f' and the folder {directory}' if purge else ''}."
     )
+
+
+@contextmanager
+def _held(directory: Path) -> Iterator[None]:
+    """Nobody starts a dev cloud there meanwhile."""
+    from calor.server.cli.dev_claim import claimed
+    from calor.server.devcloud.state import StateError
+
+    try:
+        with claimed(directory):
+            yield
+    except StateError as exc:
+        raise click.ClickException(str(exc)) from exc
 
 
 def processes(known: "DevState") -> list[int]:

@@ -305,6 +305,7 @@ class StackDeployments:
             stack_id=self._stack_id,
             fence=self._fence,
         )
+        self.awaited = ident if row.status == IN_PROGRESS else None  # whatever ends the work from here on
         return self._stored.value(row)
 
     async def get(self, ident: str) -> Deployment | None:
