@@ -50,7 +50,11 @@ def generate(want: RandomStringProps) -> str:
     pools = [(CLASSES[one.class_], one.min) for one in classes]
     pools += [(one.sequence, one.min) for one in want.character_sequences or ()]
     chosen = [secrets.choice(pool) for pool, least in pools for _ in range(least)]
-    everything = "".join(pool for pool, _ in pools)
+    everything = (
+        ""  # a character of several pools is no likelier than others; in a sequence it may be repeated on purpose
+    )
+    for pool, _ in pools:
+        everything += "".join(letter for letter in pool if letter not in everything)
     chosen += [secrets.choice(everything) for _ in range(want.length - len(chosen))]
     secrets.SystemRandom().shuffle(chosen)
     return "".join(chosen)
