@@ -88,14 +88,19 @@ def _unknown_type(model: Model, name: str, type_name: str, registry: Registry) -
 
 
 def _hidden(model: Model, kinds: Mapping[str, ResourceType[Any]]) -> Mapping[str, frozenset[str]]:
-    others: dict[str, tuple[str, Mapping[str, Any]]] | None = None
+    others: dict[frozenset[str] | None, dict[str, tuple[str, Mapping[str, Any]]]] = {}
     hidden = {}
     for name, kind in kinds.items():
         if type(kind).hidden_dependencies is ResourceType.hidden_dependencies:
             continue
-        if others is None:
-            others = {other: (one.name, model.resources[other].properties) for other, one in kinds.items()}
-        hidden[name] = kind.hidden_dependencies(model.resources[name].properties, others) - {name}
+        wanted = kind.hidden_types
+        if wanted not in others:
+            others[wanted] = {
+                other: (one.name, model.resources[other].properties)
+                for other, one in kinds.items()
+                if wanted is None or one.name in wanted
+            }
+        hidden[name] = kind.hidden_dependencies(model.resources[name].properties, others[wanted]) - {name}
     return hidden
 
 

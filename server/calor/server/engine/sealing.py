@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from calor.server.identity import Vault
-from calor.server.template import Secret, has_secret, plain
+from calor.server.template import Plain, Secret, has_secret, plain
 
 _MARK = "$calor:secret"
 _CLEAR, _SEALED = "j", "s"
@@ -18,7 +18,7 @@ class Sealing:
         """A `Secret` anywhere in the value seals the whole; it is a `Secret` again when read."""
         if has_secret(value):
             return self.secret(value)
-        return _CLEAR + json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"), default=str)
+        return _CLEAR + json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_read)
 
     def secret(self, value: Any) -> str:
         marked = json.loads(json.dumps(plain(value), ensure_ascii=False, default=_marked))
@@ -31,6 +31,10 @@ class Sealing:
         if text[0] == _CLEAR:
             return json.loads(text[1:])
         return _unmarked(self._vault.open(text[1:]))
+
+
+def _read(value: Any) -> Any:
+    return value.value if isinstance(value, Plain) else str(value)
 
 
 def _marked(value: Any) -> Any:

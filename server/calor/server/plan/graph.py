@@ -75,9 +75,8 @@ def _uses(resource: ResourceDefinition) -> Iterator[str]:
 
 def without_strangers(facts: Facts, edges: Edges) -> None:
     """Only resources of the model are nodes; those that nobody needs to wait for are dropped."""
-    for needs in edges.values():
-        needs.intersection_update(edges)
-        needs.difference_update(facts.loose)
+    for name, needs in edges.items():
+        edges[name] = {need for need in needs if need in edges and need not in facts.loose}
 
 
 def of_types(facts: Facts, edges: Edges) -> None:
@@ -88,7 +87,8 @@ def of_types(facts: Facts, edges: Edges) -> None:
     if not facts.hidden or len(_ordered(edges, _turned(edges))) < len(edges):
         return  # a circle that the template has itself is reported as it is
     for name in sorted(facts.hidden.keys() & edges.keys()):
-        for need in sorted((facts.hidden[name] - facts.loose) & edges.keys() - edges[name] - {name}):
+        new = (need for need in facts.hidden[name] - facts.loose - edges[name] if need in edges and need != name)
+        for need in sorted(new):
             if not _reaches(edges, need, name):
                 edges[name].add(need)
 

@@ -225,6 +225,9 @@ class ResourceType(Generic[P]):
         """Changed properties that, given the others, do not force a replacement after all."""
         return frozenset()
 
+    hidden_types: ClassVar[frozenset[str] | None] = None
+    """The types that `hidden_dependencies` looks at, so that it is handed no others; None: all."""
+
     def hidden_dependencies(
         self, mine: Mapping[str, Any], others: Mapping[str, tuple[str, Mapping[str, Any]]]
     ) -> frozenset[str]:

@@ -1,11 +1,11 @@
 """Evaluates the trees of a model against a scope; lists the resources that a tree uses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from calor.server.template.functions.base import Evaluation, Function
 from calor.server.template.model import Reference, Scope, Tree
-from calor.server.template.values import LEAVES
+from calor.server.template.values import LEAVES, MAPS
 
 
 def resolve(tree: Tree, scope: Scope) -> Any:
@@ -18,7 +18,7 @@ def resolve(tree: Tree, scope: Scope) -> Any:
 
 def references(tree: Tree) -> list[Reference]:
     """All uses of resources in a tree of a `Model`, in order, each once."""
-    return list({repr(use): use for use in _uses(tree)}.values())
+    return list(dict.fromkeys(_uses(tree)))
 
 
 def _uses(tree: Tree) -> Iterator[Reference]:
@@ -27,9 +27,11 @@ def _uses(tree: Tree) -> Iterator[Reference]:
     if isinstance(tree, Function):
         yield from tree.own_references()
         yield from _uses(tree.args)
-    elif isinstance(tree, Mapping):
-        for value in tree.values():
-            yield from _uses(value)
-    elif isinstance(tree, list | tuple):
+    elif isinstance(tree, (list, tuple)):
         for value in tree:
-            yield from _uses(value)
+            if type(value) not in LEAVES:
+                yield from _uses(value)
+    elif isinstance(tree, MAPS):
+        for value in tree.values():
+            if type(value) not in LEAVES:
+                yield from _uses(value)

@@ -49,7 +49,6 @@ def parse_template(
         outputs=parse_outputs(sections["outputs"], dialect, trees, faults),
         conditions=conditions,
         mappings=plain(sections["mappings"]),
-        raw=plain(root),
         source=faults.source,
         names=names,
         warnings=warnings,

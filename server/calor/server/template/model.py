@@ -6,6 +6,7 @@ resources is evaluated already, so that only ``get_resource``, ``get_attr`` and 
 """
 
 import enum
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ from calor.server.errors import Problem
 from calor.server.template.environment import Environment
 from calor.server.template.properties import Constraint
 from calor.server.template.source import Source
-from calor.server.template.values import UNKNOWN
+from calor.server.template.values import UNKNOWN, plain
 
 Tree = Any
 
@@ -98,7 +99,7 @@ class OutputDefinition:
 
 @dataclass(frozen=True, kw_only=True)
 class Template:
-    """A parsed template. ``raw`` is the plain mapping that ``stack template`` shows."""
+    """A parsed template."""
 
     language: str  # "heat_template_version", "AWSTemplateFormatVersion" …
     version: str  # "2018-08-31"; release names are turned into dates
@@ -108,11 +109,15 @@ class Template:
     resources: Mapping[str, ResourceDefinition]
     outputs: Mapping[str, OutputDefinition]
     conditions: Mapping[str, Tree]
-    raw: Mapping[str, Any]
     source: Source
     names: Names
     mappings: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Problem, ...] = ()
+
+    @functools.cached_property
+    def raw(self) -> Mapping[str, Any]:
+        """The plain mapping that ``stack template`` shows."""
+        return plain(self.source.root)  # type: ignore[no-any-return]  # a mapping's copy is one
 
     def path(self, section: str, *rest: str | int) -> tuple[str | int, ...]:
         """A path as the text writes it: CloudFormation's sections begin with a capital."""

@@ -48,6 +48,8 @@ class Server(ResourceType[ServerProps]):
             return "image is left out: a server cannot be rebuilt from nothing"
         return None
 
+    hidden_types = frozenset({"OS::Neutron::Subnet"})
+
     def hidden_dependencies(
         self, mine: Mapping[str, Any], others: Mapping[str, tuple[str, Mapping[str, Any]]]
     ) -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from calor.server.errors import InvalidInput
 from calor.server.template.model import Names, Reference, Scope
 from calor.server.template.source import Path, Source
-from calor.server.template.values import ABSENT, LEAVES, UNKNOWN, Secret, has_secret, has_unknown, plain, reveal
+from calor.server.template.values import ABSENT, LEAVES, MAPS, UNKNOWN, Secret, has_secret, has_unknown, plain, reveal
 
 Parse = Callable[[Any, Path], Any]
 """Turns a written tree at a path into one with functions; raises `InvalidInput`."""
@@ -103,11 +103,11 @@ def has_call(tree: Any) -> bool:
     """Whether a function is left in the tree."""
     if type(tree) in LEAVES:
         return False
-    if isinstance(tree, Mapping):
-        return any(has_call(value) for value in tree.values())
-    if isinstance(tree, list | tuple):
-        return any(has_call(value) for value in tree)
-    return isinstance(tree, Function)
+    if isinstance(tree, Function):
+        return True
+    if isinstance(tree, (list, tuple)):
+        return any(map(has_call, tree))
+    return isinstance(tree, MAPS) and any(map(has_call, tree.values()))
 
 
 @dataclass
@@ -137,11 +137,13 @@ class Evaluation:
             return tree
         if isinstance(tree, Function):
             return tree.call(self)
-        if isinstance(tree, Mapping):
-            found = {key: self.value(value) for key, value in tree.items()}
-            return {key: value for key, value in found.items() if value is not ABSENT}
-        if isinstance(tree, list | tuple):
+        if isinstance(tree, (list, tuple)):
             return [value for value in map(self.value, tree) if value is not ABSENT]
+        if isinstance(tree, MAPS):
+            found = {key: self.value(value) for key, value in tree.items()}
+            if ABSENT in found.values():
+                return {key: value for key, value in found.items() if value is not ABSENT}
+            return found
         return tree
 
 
