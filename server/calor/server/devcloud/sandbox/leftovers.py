@@ -1,11 +1,15 @@
 """Removing what a dev cloud's sandboxes hold on this machine when no process of it runs any more."""
 
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 
 from calor.server.devcloud.driver import GuestDocument
-from calor.server.devcloud.sandbox import commands
+from calor.server.devcloud.sandbox import commands, processes
 from calor.server.devcloud.sandbox.driver import SandboxDriver
+from calor.server.devcloud.sandbox.processes import Process
+
+_KILL_SECONDS = 5.0
 
 
 class _Silence:
@@ -34,8 +38,29 @@ async def remove(state_dir: Path) -> int:
         await driver.start(_Silence(), nothing)
     finally:
         await driver.stop(keep=False)
+    await _end_stragglers(state_dir.resolve() / "servers")  # noqa: ASYNC240 - a local folder
     await _detach(state_dir.resolve() / "volumes")  # noqa: ASYNC240 - a local folder
     return count
+
+
+async def _end_stragglers(servers: Path) -> None:
+    for process in _stragglers(servers):
+        process.signal(signal.SIGKILL)
+        await process.wait(_KILL_SECONDS)
+
+
+def _stragglers(servers: Path) -> list[Process]:
+    """Sandboxes whose record is not there or cannot be read: known by the overlay that they run on."""
+    entries = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    inside = [entry for entry in entries if f"upperdir={servers}/" in _mounts(entry)]
+    return [process for entry in inside if (process := processes.of_pid(int(entry.name))) is not None]
+
+
+def _mounts(entry: Path) -> str:
+    try:
+        return (entry / "mountinfo").read_text()
+    except OSError:  # it has ended meanwhile
+        return ""
 
 
 async def _detach(volumes: Path) -> None:
