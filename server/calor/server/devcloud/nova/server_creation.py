@@ -13,6 +13,7 @@ from calor.server.devcloud.neutron.security_groups import default_group
 from calor.server.devcloud.nova import keypairs
 from calor.server.devcloud.nova.attaching import attach_at_birth
 from calor.server.devcloud.nova.microversions import asked
+from calor.server.devcloud.nova.placing import NO_HOST, has_host
 from calor.server.devcloud.tasks import enqueue
 
 USER_DATA_LIMIT = 65535
@@ -108,7 +109,7 @@ def _document(call: Call, part: Doc, *, name: str, flavor: Doc, key: Doc | None)
     zone = str(part.get("availability_zone") or "nova")
     if zone.partition(":")[0] not in ZONES:
         raise bad("The requested availability zone is not available")
-    trouble, message = fate()
+    trouble, message = fate() if has_host(call) else ("broken", NO_HOST)
     return {
         "id": new_id(),
         "name": name,
