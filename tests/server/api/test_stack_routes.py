@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 STACK = {"stack_name": "s1", "template": {"heat_template_version": "2021-04-16"}}
 
@@ -235,6 +236,21 @@ async def test_preview_and_validate(rest: Any) -> None:
             "unchanged",
             "updated",
         }
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [("database or disk is full", "its disk is full"), ("connection to 10.0.0.1 was lost", "it does not answer")],
+)
+async def test_a_database_that_fails_is_a_503_to_be_tried_again(
+    rest: Any, engine: Any, reason: str, words: str, caplog: Any
+) -> None:
+    engine.stacks.broken = OperationalError("INSERT INTO stack", {}, Exception(reason))
+    answer = await rest.post("/v1/proj1/stacks", json=STACK)
+    text = await answer.text()
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+    assert words in text and "INSERT" not in text and "10.0.0.1" not in text
+    assert any(record.exc_info for record in caplog.records)
 
 
 async def test_an_unexpected_error_says_nothing_of_the_inside(rest: Any, engine: Any, caplog: Any) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from calor.server.api import faults
 from calor.server.api.keys import TOKENS
@@ -72,6 +73,9 @@ def answering_errors(answer: ErrorAnswer) -> Middleware:
             if error.status < 400:
                 return web.Response(status=error.status, headers=error.headers, text=error.text)
             return answer(request, faults.HTTPBadRequest(error.reason))
+        except (InterfaceError, OperationalError) as error:
+            log.exception("database failed", extra={"method": request.method, "path": request.path})
+            return answer(request, _database_away(request, error))
         except Exception:
             log.exception("request failed", extra={"method": request.method, "path": request.path})
             ident = request.get(REQUEST_ID, "")
@@ -79,6 +83,16 @@ def answering_errors(answer: ErrorAnswer) -> Middleware:
             return answer(request, faults.InternalServerError(detail))
 
     return errors
+
+
+def _database_away(request: web.Request, error: DBAPIError) -> ServiceUnavailable:
+    """A full disk, a lost connection: for the operator to mend."""
+    is_full = "disk is full" in str(error.orig)
+    reason = "its disk is full" if is_full else "it does not answer"
+    return ServiceUnavailable(
+        f"The server's database cannot be used now: {reason}. Try again later; the server's log has it under "
+        f"{request.get(REQUEST_ID, '')}."
+    )
 
 
 def heat_error(request: web.Request, error: CalorError) -> web.StreamResponse:
