@@ -6,6 +6,7 @@ here are Heat's where Heat has one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 class CalorError(Exception):
@@ -110,6 +111,9 @@ class InvalidInput(StackValidationFailed):
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = tuple(problems)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problems,)
 
     @property
     def type_name(self) -> str:

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from calor.server.engine import credentials, requests
 from calor.server.engine.blueprint import Blueprint
-from calor.server.engine.nested_checks import check_tree
+from calor.server.engine.nested_checks import Findings, check_tree
 from calor.server.engine.requests import Wish
 from calor.server.engine.revisions import Blueprints
 from calor.server.engine.tools import Tools
@@ -38,12 +39,16 @@ class Checks:
 
     async def checked(self, caller: Caller, stack: StackRow, wish: Wish) -> Blueprint:
         """Raises `InvalidInput` with all that is wrong, as far as it can be known before anything is done."""
-        unknown: list[Problem] = []
-        blueprint = self._blueprints.draw(
-            stack, wish.template, wish.environment, wish.given, wish.files, unknown=unknown
-        )
         settings = self._tools.settings
-        findings = check_tree(blueprint, self._tools.registry, settings.max_nested_stack_depth, unknown)
+
+        def work() -> tuple[Blueprint, Findings]:
+            unknown: list[Problem] = []
+            drawn = self._blueprints.draw(
+                stack, wish.template, wish.environment, wish.given, wish.files, unknown=unknown
+            )
+            return drawn, check_tree(drawn, self._tools.registry, settings.max_nested_stack_depth, unknown)
+
+        blueprint, findings = await self._tools.gate.beside(wish, work)
         limit, pending = settings.max_resources_per_stack, findings.pending
         if 0 <= limit < findings.resources:
             raise RequestLimitExceeded(
@@ -73,8 +78,10 @@ class Checks:
 
     async def wish(self, stack: StackRow, request: StackRequest) -> Wish:
         if not request.existing:
-            return requests.read(request, self._tools.settings)
+            return await self._tools.gate.read(request)
         if stack.revision_id is None:
             raise NotSupported(f"PATCH update to non-COMPLETE stack {stack.name}: it has no template to start from.")
         row = await self._blueprints.row(stack.revision_id)
-        return await requests.patched(request, row, self._blueprints, self._tools.sealing, self._tools.settings)
+        heavy = await self._tools.gate.passed(request)
+        wish = await requests.patched(request, row, self._blueprints, self._tools.sealing, self._tools.settings)
+        return replace(wish, is_heavy=heavy)

@@ -12,6 +12,7 @@ from calor.server.engine.clock import Clock, SystemClock
 from calor.server.engine.contacts import Contacts
 from calor.server.engine.deployments import StoredDeployments
 from calor.server.engine.event_service import EventService
+from calor.server.engine.gate import Gate
 from calor.server.engine.guests import GuestService
 from calor.server.engine.hub import Hub
 from calor.server.engine.identities import GuestIdentities
@@ -29,6 +30,7 @@ from calor.server.engine.software import ConfigService, DeploymentService
 from calor.server.engine.stacks import StackService
 from calor.server.engine.tools import Tools
 from calor.server.engine.trees import Trees
+from calor.server.engine.workers import Workers
 from calor.server.identity import BearerTokens, BootstrapTokens, Keys, UrlSigner, Vault
 from calor.server.resources.base import Registry
 from calor.server.resources.lookup import Lookup
@@ -66,6 +68,7 @@ def tools_of(
         mailboxes=mailboxes,
         contacts=contacts,
         identities=GuestIdentities(database, journal, sealing, BootstrapTokens.of(keys), settings),
+        gate=Gate(Workers(settings.workers), settings),
     )
 
 
@@ -115,6 +118,7 @@ class Orchestrator:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
         await self._trees.stop()
+        await self._tools.gate.close()
         await self._tools.contacts.write_down()
         held = list(self._leases.held.values())
         if held:

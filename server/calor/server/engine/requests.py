@@ -33,7 +33,7 @@ LONGEST_SHOWN = 80
 
 @dataclass(frozen=True)
 class Wish:
-    """What a request asks for, read but not yet bound to a stack."""
+    """What a request asks for, read but not yet bound to a stack. ``is_heavy``: work on it may take long (`costs`)."""
 
     source: Mapping[str, Any] | str
     template: Template
@@ -41,6 +41,7 @@ class Wish:
     given: Mapping[str, Any]
     files: Mapping[str, str]
     file: str = ""
+    is_heavy: bool = False
 
 
 def check_name(name: str) -> None:

@@ -1,5 +1,6 @@
 """Revisions: from a request or a stored row to a blueprint, and back to a row."""
 
+import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -7,15 +8,18 @@ from datetime import datetime
 from typing import Any
 
 from calor.server.engine.blueprint import Blueprint, draw
+from calor.server.engine.costs import is_heavy
 from calor.server.engine.sealing import Sealing
 from calor.server.errors import Problem
 from calor.server.resources.base import Registry
 from calor.server.store import queries
 from calor.server.store.database import Database
 from calor.server.store.rows import RevisionRow, StackRow
-from calor.server.template import Environment, Pseudo, Template, bind, parse_environment, parse_template, reveal
+from calor.server.template import Environment, Limits, Pseudo, Template, bind, parse_environment, parse_template, reveal
 
 KEPT = 64
+HEAVY = 100_000
+STORED = Limits(size=1 << 30)  # what is stored was accepted once, whatever the limit is now
 SHOWN_PSEUDO = frozenset({"OS::project_id", "OS::stack_id", "OS::stack_name"})
 EMPTY = {"heat_template_version": "2021-04-16"}
 
@@ -38,14 +42,19 @@ class Blueprints:
             self._kept.move_to_end(revision_id)
             return kept
         row = await self.row(revision_id)
-        blueprint = self.draw(
-            stack,
-            parse_template(self._sealing.value(row.template), file=row.template_file or "template"),
-            parse_environment(self._sealing.value(row.environment)),
-            self._sealing.value(row.parameters),
-            await self.files(row),
-            facade,
-        )
+        text, files = self._sealing.value(row.template), await self.files(row)
+
+        def work() -> Blueprint:
+            return self.draw(
+                stack,
+                parse_template(text, file=row.template_file or "template", limits=STORED),
+                parse_environment(self._sealing.value(row.environment)),
+                self._sealing.value(row.parameters),
+                files,
+                facade,
+            )
+
+        blueprint = await asyncio.to_thread(work) if is_heavy([text], HEAVY) else work()
         self.keep(revision_id, blueprint)
         return blueprint
 

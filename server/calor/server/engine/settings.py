@@ -6,6 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from calor.server.engine.workers import WorkerLimits
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -38,6 +40,9 @@ class Settings:
     max_software_configs_per_tenant: int = 4096
     max_software_deployments_per_tenant: int = 4096
     max_template_size: int = 524288
+    worker_threshold: int = 100_000
+    """Characters above which a request's template is first read by a worker process (`gate`)."""
+    workers: WorkerLimits = field(default_factory=WorkerLimits)
     hidden_stack_tags: frozenset[str] = frozenset()
     report_interval: int = 60
     agent_files: Mapping[str, Path] = field(default_factory=dict)

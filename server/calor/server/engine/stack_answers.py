@@ -24,14 +24,17 @@ class StackAnswers:
 
     async def preview(self, caller: Caller, request: StackRequest) -> Mapping[str, Any]:
         requests.check_name(request.name)
-        wish = requests.read(request, self._tools.settings)
+        wish = await self._tools.gate.read(request)
         stack = requests.fresh_stack(caller, request, wish, self._tools.clock.now(), self._tools.settings)
         return previewing.of_create(stack, await self._checks.checked(caller, stack, wish))
 
     async def validate(self, caller: Caller, request: StackRequest, *, show_nested: bool) -> Mapping[str, Any]:
-        wish = requests.read(request, self._tools.settings)
+        wish = await self._tools.gate.read(request)
         depth = self._tools.settings.max_nested_stack_depth
-        return previewing.of_validate(wish, self._tools.registry, depth, show_nested=show_nested)
+        registry = self._tools.registry
+        return await self._tools.gate.beside(
+            wish, lambda: previewing.of_validate(wish, registry, depth, show_nested=show_nested)
+        )
 
     async def preview_update(
         self, caller: Caller, name: str, ident: str, request: StackRequest, *, show_nested: bool

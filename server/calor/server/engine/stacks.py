@@ -38,7 +38,7 @@ class StackService(StackAnswers):
     async def create(self, caller: Caller, request: StackRequest) -> StackIdentity:
         requests.check_name(request.name)
         await self._checks.check_room(caller, request.name)
-        wish = requests.read(request, self._tools.settings)
+        wish = await self._tools.gate.read(request)
         stack = requests.fresh_stack(caller, request, wish, self._tools.clock.now(), self._tools.settings)
         blueprint = await self._checks.checked(caller, stack, wish)
         kept = await credentials.delegated(self._tools.door, caller, blueprint, stack.region)

@@ -6,6 +6,7 @@ from calor.server.cloud.door import CloudDoor
 from calor.server.engine.clock import Clock
 from calor.server.engine.contacts import Contacts
 from calor.server.engine.deployments import StoredDeployments
+from calor.server.engine.gate import Gate
 from calor.server.engine.hub import Hub
 from calor.server.engine.identities import GuestIdentities
 from calor.server.engine.inventory import StoredConfigs
@@ -38,3 +39,4 @@ class Tools:
     mailboxes: Mailboxes
     contacts: Contacts
     identities: GuestIdentities
+    gate: Gate

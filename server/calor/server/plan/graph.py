@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from calor.server.errors import InvalidInput, Problem
 from calor.server.template import Model, ResourceDefinition, references
@@ -17,6 +18,9 @@ class CircularDependency(InvalidInput):
     def __init__(self, cycle: Sequence[str], problem: Problem) -> None:
         super().__init__([problem])
         self.cycle = tuple(cycle)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.cycle, self.problems[0])
 
     @property
     def type_name(self) -> str:
