@@ -90,8 +90,10 @@ def choose(bench: Bench, name: str, want: Want) -> Choice:
     refused = ""
     for row in bench.tree.named(bench.stack_id, name):
         if row.action is Action.DELETE:
+            if row.replaced_by is None:  # its deletion was cut short, and now the name is wanted again
+                discard.append(row)
             continue
-        if row.action is Action.CREATE and row.status is not Status.COMPLETE:
+        if row.properties is None or (row.action is Action.CREATE and row.status is not Status.COMPLETE):
             if bench.blueprint.kinds[name].is_nested and row.child_id and row.type == want.type:
                 return Choice(action=Do.UPDATE, row=row)  # its good members stay (F125)
             discard.append(row)

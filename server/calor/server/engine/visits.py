@@ -5,8 +5,8 @@ import asyncio
 from calor.server.engine import happenings
 from calor.server.engine.bench import Bench, Superseded, WorkFailed, typed
 from calor.server.engine.failing import Unfinished, reason_of, record
+from calor.server.engine.reasons import placed
 from calor.server.engine.stopping import Stop
-from calor.server.resources.base import ResourceFailed
 from calor.server.store.rows import ResourceRow
 from calor.server.store.states import Action, Status
 from calor.server.store.writes import LeaseLost
@@ -17,6 +17,10 @@ _RESUMABLE = frozenset({Action.SUSPEND, Action.RESUME})
 
 async def visit(bench: Bench, row: ResourceRow, action: Action, stop: Stop) -> None:
     """Raises `WorkFailed` once the failure is written down."""
+    if (row.action, row.status) == (action, Status.COMPLETE) and action is not Action.CHECK:
+        return
+    if refused := _refusal(row, action):  # the row keeps its state: that its creation failed must not be forgotten
+        raise WorkFailed(placed(f"resources.{row.name}", f"ResourceFailure: {refused}"))
     try:
         await _visit(bench, row, action, stop)
     except (Superseded, LeaseLost, Unfinished, asyncio.CancelledError):
@@ -29,9 +33,6 @@ async def visit(bench: Bench, row: ResourceRow, action: Action, stop: Stop) -> N
 
 async def _visit(bench: Bench, row: ResourceRow, action: Action, stop: Stop) -> None:
     kind = bench.kind(row)
-    if (row.action, row.status) == (action, Status.COMPLETE) and action is not Action.CHECK:
-        return
-    _allow(row, action)
     now = bench.tools.clock.now()
     verb = action.value.lower()
     can = kind is not None and (kind.is_nested or verb in kind.supports)
@@ -54,9 +55,12 @@ async def _visit(bench: Bench, row: ResourceRow, action: Action, stop: Stop) -> 
     bench.current[row.name] = row
 
 
-def _allow(row: ResourceRow, action: Action) -> None:
+def _refusal(row: ResourceRow, action: Action) -> str:
     state = f"{row.action.value}_{row.status.value}"
+    if row.action is Action.CREATE and row.status is not Status.COMPLETE:
+        return f"State {state} invalid for {action.value.lower()}"
     if action is Action.RESUME and row.action not in _RESUMABLE:
-        raise ResourceFailed(f"State {state} invalid for resume")
+        return f"State {state} invalid for resume"
     if action is Action.SUSPEND and row.status is not Status.COMPLETE and row.action not in _RESUMABLE:
-        raise ResourceFailed(f"State {state} invalid for suspend")
+        return f"State {state} invalid for suspend"
+    return ""
