@@ -16,6 +16,14 @@ _CONSTRUCT = yaml.constructor.SafeConstructor()
 _MERGE = "tag:yaml.org,2002:merge"
 _TAG = "tag:yaml.org,2002:"
 _STR = _TAG + "str"
+_SHORT = {
+    "!Ref": "Ref",
+    **{
+        f"!{name}": f"Fn::{name}"
+        for name in "And Base64 Equals FindInMap GetAZs GetAtt If Join Not Or Select Split Sub".split()  # noqa: SIM905
+    },
+}
+"""CloudFormation's short forms of functions, which stand for a map of one key."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,9 +159,10 @@ def _read_yaml(text: str, file: str, limits: Limits) -> Reading:
 class _Open:
     """A map or list that is being read. ``size`` counts nodes with aliases expanded, ``height`` their levels."""
 
-    __slots__ = ("anchor", "height", "key", "key_mark", "merges", "node", "pending_key", "size", "start")
+    __slots__ = ("anchor", "height", "key", "key_mark", "merges", "node", "pending_key", "short", "size", "start")
 
-    def __init__(self, node: MarkedMap | MarkedList, anchor: str | None, start: Any) -> None:
+    def __init__(self, node: MarkedMap | MarkedList, anchor: str | None, start: Any, short: str | None) -> None:
+        self.short = short
         self.node = node
         self.anchor = anchor
         self.start = start
@@ -207,7 +216,8 @@ class _Builder:
         raise InvalidInput([problem])
 
     def _open(self, node: MarkedMap | MarkedList, event: Any, shape: str) -> None:
-        if event.tag and event.tag != _TAG + shape:
+        short = _SHORT.get(event.tag) if event.tag else None
+        if event.tag and event.tag != _TAG + shape and short is None:
             self._refuse(f"The tag {event.tag!r} is not known here", event.start_mark)
         if self.stack and self._wants_key():
             self._refuse("A map key must be text", event.start_mark)
@@ -215,15 +225,19 @@ class _Builder:
             self._refuse(_too_deep(self.limits).rstrip("."), event.start_mark)
         if event.anchor:
             self.anchors.pop(event.anchor, None)
-        self.stack.append(_Open(node, event.anchor, event.start_mark))
+        self.stack.append(_Open(node, event.anchor, event.start_mark, short))
 
     def _close(self) -> None:
         done = self.stack.pop()
         for key, value in done.merges:
             self._merge(done, key, value)
+        node: Any = done.node
+        if done.short:
+            node = _called(done.short, node, done.start)
+            done.size, done.height = done.size + 1, done.height + 1
         if done.anchor:
-            self.anchors[done.anchor] = _Anchored(done.node, done.size, done.height)
-        self._put(done.node, done.start, done.size, done.height)
+            self.anchors[done.anchor] = _Anchored(node, done.size, done.height)
+        self._put(node, done.start, done.size, done.height)
 
     def _scalar(self, event: Any) -> None:
         tag = event.tag or (_resolve(event.value) if event.implicit[0] else _STR)
@@ -234,10 +248,14 @@ class _Builder:
             if event.anchor:
                 self.anchors[event.anchor] = _Anchored(event.value, 1, 1)
             return
-        value = event.value if tag is _STR else self._construct(tag, event)
+        size = 1
+        if tag in _SHORT:
+            value, size = _called(_SHORT[tag], event.value, event.start_mark), 2
+        else:
+            value = event.value if tag is _STR else self._construct(tag, event)
         if event.anchor:
-            self.anchors[event.anchor] = _Anchored(value, 1, 1)
-        self._put(value, event.start_mark, 1, 1)
+            self.anchors[event.anchor] = _Anchored(value, size, size)
+        self._put(value, event.start_mark, size, size)
 
     def _construct(self, tag: str, event: Any) -> Any:
         text = event.value
@@ -323,6 +341,14 @@ class _Builder:
                 if key not in done.node:
                     done.node[key] = item
                     done.node.marks[key] = part.marks[key]
+
+
+def _called(name: str, args: Any, mark: Any) -> MarkedMap:
+    """What a short form stands for. ``!GetAtt resource.attribute`` takes both in one text."""
+    call = MarkedMap()
+    call[name] = args.split(".", 1) if name == "Fn::GetAtt" and isinstance(args, str) else args
+    call.marks[name] = (mark.line, mark.column, mark.line, mark.column)
+    return call
 
 
 def _resolve(text: str) -> str:

@@ -6,7 +6,7 @@ Built-ins and a third party's functions go the same way: a `Table` is made of en
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from calor.server.template.functions import cfn, containers, expressions, logic, lookups, text
+from calor.server.template.functions import cfn, containers, expressions, logic, lookups, substitution, text
 from calor.server.template.functions.base import Function
 
 Kind = type[Function]
@@ -95,6 +95,7 @@ CFN: tuple[Entry, ...] = tuple(
         "Fn::GetAZs": cfn.GetAZs,
         "Fn::MemberListToMap": cfn.MemberListToMap,
         "Fn::ResourceFacade": lookups.CfnResourceFacade,
+        "Fn::Sub": substitution.Sub,
     }.items()
 )
 CFN_IF = Entry("Fn::If", _CFN_VERSION, logic.If)
