@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from calor.server.cloud.door import Collection
+from calor.server.engine.identities import StackGuests
 from calor.server.errors import (
     Conflict,
     EntityNotFound,
@@ -286,6 +287,20 @@ async def test_a_late_result_never_completes_a_newer_config(hosts: Any) -> None:
     assert await hosts.state(stack) == "UPDATE_IN_PROGRESS"
     await hosts.orchestrator.guests.result(who, result_of(new))
     await hosts.reached(stack, "UPDATE_COMPLETE")
+
+
+async def test_a_rebuild_arms_the_enrolment_again(hosts: Any) -> None:
+    stack = await hosts.create("rebuilt", deployed(signal_transport="NO_SIGNAL"))
+    _, resource_id = await guest_of(hosts, stack)
+    await hosts.reached(stack, "CREATE_COMPLETE")
+    tools, guests = hosts.orchestrator._tools, hosts.orchestrator.guests
+    token = tools.identities.bootstrap_token(await tools.identities.row(resource_id))
+    await guests.enrol(resource_id, token, hash_secret("secret"))
+    await StackGuests(tools.identities, stack.id, stack.project_id).rearm(resource_id)
+    with pytest.raises(Unauthorized):
+        await guests.mint(resource_id, "secret")
+    await guests.enrol(resource_id, token, hash_secret("another"))
+    await guests.mint(resource_id, "another")
 
 
 async def test_enrolment_is_for_one_secret_and_dies_with_the_server(hosts: Any) -> None:

@@ -56,6 +56,16 @@ async def test_a_deployment_is_complete_when_its_signal_says_zero(workshop: Work
     assert the(workshop).status == "COMPLETE"
 
 
+async def test_f044_a_signal_that_was_faster_than_its_deployment_counts(workshop: Workshop, bench: Bench) -> None:
+    await stored(workshop)
+    context = bench("OS::Heat::SoftwareDeployment")
+    details = {"deploy_status_code": 0, "answer": "early"}
+    await workshop.send("", details)
+    assert "before the deployment began" in await answer(context, **details)
+    await asyncio.wait_for(context.make(server="srv", config="config"), 5)
+    assert await context.read("answer") == "early"
+
+
 async def test_the_derived_config_has_what_the_agent_needs_in_heats_order(workshop: Workshop, bench: Bench) -> None:
     await stored(workshop, inputs=[{"name": "port", "type": "Number", "default": 80, "replace_on_change": False}])
     context = bench("OS::Heat::SoftwareDeployment", "dep")
