@@ -136,7 +136,10 @@ def converted(
     result = convert(
         schema(kind), values, path=("resources", name, "properties"), source=blueprint.model.template.source
     )
-    return result.values, result.problems, result.pending
+    problems: Sequence[Problem] = result.problems
+    if definition.external_id is not None:  # it exists: nothing is missing that would be needed to make it
+        problems = [problem for problem in problems if problem.code != "missing-property"]
+    return result.values, problems, result.pending
 
 
 def _unfit_policy(blueprint: Blueprint, name: str, kind: ResourceType[Any]) -> Sequence[Problem]:
@@ -162,7 +165,7 @@ def validate(blueprint: Blueprint) -> Sequence[Pending]:
             continue
         problems.extend(wrong)
         pending.extend(one for one in later if not has_unknown(one.value))
-        if not wrong:
+        if not wrong and blueprint.definition(name).external_id is None:
             path = ("resources", name, "properties")
             problems.extend(source.problem(text, path) for text in kind.validate(values))
         problems.extend(_unfit_policy(blueprint, name, kind))

@@ -30,7 +30,7 @@ class Kinds:
             name = mapped
         if is_template_name(name):
             text = self._files.get(name)
-            return None if text is None else TemplateType(name, text)
+            return None if text is None else TemplateType(name, text, self._environment.parameter_defaults)
         return self._registry.get(name)
 
 

@@ -1,7 +1,7 @@
 """A template as a resource type: its parameters are the properties, its outputs the attributes."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,15 +30,19 @@ def parsed(text: str, file: str) -> Template:
 
 
 class TemplateType(ResourceType[Mapping[str, Any]]):
-    """One template file, as a type of that name. Its ``want`` is the plain map of its properties."""
+    """One template file, as a type of that name. Its ``want`` is the plain map of its properties.
+
+    ``defaults`` are the parameters that the environment gives a value (``parameter_defaults``): they need none.
+    """
 
     is_nested = True
     any_attributes = True
     props = TemplateProps
 
-    def __init__(self, file: str, text: str) -> None:
+    def __init__(self, file: str, text: str, defaults: Container[str] = ()) -> None:
         self.name = file  # type: ignore[misc]  # a type made at run time: its name is the instance's
         self.text = text
+        self.defaults = defaults
 
     @property
     def template(self) -> Template:
@@ -49,7 +53,7 @@ class TemplateType(ResourceType[Mapping[str, Any]]):
         return {
             name: PropertySchema(
                 kind=_KINDS[parameter.kind],
-                required=not parameter.has_default,
+                required=not parameter.has_default and name not in self.defaults,
                 update_allowed=True,
                 description=parameter.description,
             )
