@@ -13,6 +13,7 @@ BENCHES = {
     "chain-200": stacks.chain_200,
     "many-100": stacks.many_100,
     "validate-1000": language.validate_1000,
+    "language-in-process": language.in_process,
     "signal-to-complete": signals.signal_to_complete,
     "metadata-polls": signals.metadata_polls,
     "guest-polls": guests.guest_polls,
