@@ -126,6 +126,16 @@ def test_user_data_at_the_limit_is_accepted(demo):
     assert demo.compute.wait_for_server(server, wait=10, interval=0.05).status == "ACTIVE"
 
 
+def test_a_volume_that_the_disk_cannot_hold_is_in_error_and_can_be_deleted(dev_cloud, demo):
+    folder = dev_cloud.directory / "volumes"
+    folder.write_text("no folder can be made here")
+    volume = demo.block_storage.create_volume(size=1, name="data")
+    found = demo.block_storage.wait_for_status(volume, "error", failures=[], interval=0.05, wait=10)
+    folder.unlink()
+    demo.block_storage.delete_volume(found, ignore_missing=False)
+    demo.block_storage.wait_for_delete(found, interval=0.05, wait=10)
+
+
 def test_volumes_are_attached_used_and_free_again(dev_cloud, demo):
     server = demo.compute.wait_for_server(boot(demo), wait=10, interval=0.05)
     volume = demo.block_storage.create_volume(size=1, name="data")

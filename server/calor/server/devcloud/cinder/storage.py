@@ -1,6 +1,7 @@
 """The volume worker: makes, grows, copies and removes the files behind volumes."""
 
 import asyncio
+import logging
 from collections.abc import Mapping
 
 from calor.server.devcloud import volume_files
@@ -8,6 +9,8 @@ from calor.server.devcloud.calls import now_micro
 from calor.server.devcloud.cloud import Cloud
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.tasks import Step
+
+log = logging.getLogger(__name__)
 
 
 class Storage:
@@ -34,14 +37,22 @@ class Storage:
         volume = self._volume(task)
         if volume is not None and volume["trouble"] == "never_ready":
             return
-        if volume is not None:
-            await asyncio.to_thread(volume_files.ensure_volume, self._cloud, volume["id"])
+        is_made = volume is None or await self._is_made(volume["id"])
         with self._docs.transaction():
             self._docs.drop("task", task["id"])
             volume = self._volume(task)
             if volume is not None and volume["status"] == "creating":
-                status = "error" if volume["trouble"] == "broken" else "available"
+                status = "available" if is_made and volume["trouble"] != "broken" else "error"
                 self._docs.change("volume", volume["id"], status=status, updated_at=now_micro())
+
+    async def _is_made(self, ident: str) -> bool:
+        """Whether the file behind a volume could be made: the disk may be full, a size more than a file can have."""
+        try:
+            await asyncio.to_thread(volume_files.ensure_volume, self._cloud, ident)
+        except (OSError, OverflowError) as exc:
+            log.warning("a volume cannot be made", extra={"volume": ident, "error": str(exc)})
+            return False
+        return True
 
     async def _delete(self, task: Doc) -> None:
         ident = task["subject"].partition(":")[2]
@@ -56,11 +67,11 @@ class Storage:
         if volume is not None:
             with self._docs.transaction():
                 self._docs.change("volume", volume["id"], size=arguments["size"])
-            volume_files.ensure_volume(self._cloud, volume["id"])
+            status = arguments["back"] if await self._is_made(volume["id"]) else "error_extending"
         with self._docs.transaction():
             self._docs.drop("task", task["id"])
             if volume is not None:
-                self._docs.change("volume", volume["id"], status=arguments["back"], updated_at=now_micro())
+                self._docs.change("volume", volume["id"], status=status, updated_at=now_micro())
 
     async def _create_snapshot(self, task: Doc) -> None:
         ident = task["arguments"]["snapshot"]
