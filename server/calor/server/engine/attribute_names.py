@@ -28,4 +28,4 @@ def unknown_attributes(model: Model, kinds: Mapping[str, ResourceType[Any]]) -> 
                     f"The resource {use.resource!r} ({kind.name}) has no attribute {use.path[0]!r}"
                     f"{did_you_mean(use.path[0], known)}; known are {', '.join(sorted(known))}."
                 )
-                yield model.template.source.problem(message, path)
+                yield model.template.source.problem(message, path, code="unknown-attribute")

@@ -84,7 +84,7 @@ def _unknown_type(model: Model, name: str, type_name: str, registry: Registry) -
     near = difflib.get_close_matches(type_name, registry.names(), n=2)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     message = f"The resource type {type_name!r} is not known.{hint}"
-    return model.template.source.problem(message, ("resources", name, "type"), value=True)
+    return model.template.source.problem(message, ("resources", name, "type"), value=True, code="unknown-type")
 
 
 def _hidden(model: Model, kinds: Mapping[str, ResourceType[Any]]) -> Mapping[str, frozenset[str]]:
@@ -147,7 +147,11 @@ def _unfit_policy(blueprint: Blueprint, name: str, kind: ResourceType[Any]) -> S
     if not isinstance(policy, DeletionPolicy) or policy.value in kind.deletion_policies:
         return ()
     message = f"The deletion policy {policy.value!r} is not one of {', '.join(kind.deletion_policies)} for {kind.name}."
-    return [blueprint.model.template.source.problem(message, ("resources", name, "deletion_policy"), value=True)]
+    return [
+        blueprint.model.template.source.problem(
+            message, ("resources", name, "deletion_policy"), value=True, code="deletion-policy"
+        )
+    ]
 
 
 def validate(blueprint: Blueprint) -> Sequence[Pending]:
@@ -167,7 +171,7 @@ def validate(blueprint: Blueprint) -> Sequence[Pending]:
         pending.extend(one for one in later if not has_unknown(one.value))
         if not wrong and blueprint.definition(name).external_id is None:
             path = ("resources", name, "properties")
-            problems.extend(source.problem(text, path) for text in kind.validate(values))
+            problems.extend(source.problem(text, path, code="resource-rule") for text in kind.validate(values))
         problems.extend(_unfit_policy(blueprint, name, kind))
     if problems:
         raise InvalidInput(problems)

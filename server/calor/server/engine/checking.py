@@ -37,8 +37,11 @@ class Checks:
                 f"max_stacks_per_tenant: You have reached the maximum stacks per tenant, {limit}; there are {count}."
             )
 
-    async def checked(self, caller: Caller, stack: StackRow, wish: Wish) -> Blueprint:
-        """Raises `InvalidInput` with all that is wrong, as far as it can be known before anything is done."""
+    async def checked(self, caller: Caller, stack: StackRow, wish: Wish) -> tuple[Blueprint, Sequence[str]]:
+        """With the resources of the tree that need a trust.
+
+        Raises `InvalidInput` with all that is wrong, as far as it can be known before anything is done.
+        """
         settings = self._tools.settings
 
         def work() -> tuple[Blueprint, Findings]:
@@ -57,7 +60,7 @@ class Checks:
             )
         if pending:
             await self._ask_cloud(caller, blueprint, pending, stack.region)
-        return blueprint
+        return blueprint, findings.deferred
 
     async def _ask_cloud(
         self, caller: Caller, blueprint: Blueprint, pending: Sequence[Pending], region: str | None
@@ -69,7 +72,7 @@ class Checks:
         )
         source = blueprint.model.template.source
         problems = [
-            source.problem(f"{one.description} {text}".strip(), one.path, value=True)
+            source.problem(f"{one.description} {text}".strip(), one.path, value=True, code="cloud-constraint")
             for one, text in zip(asked.values(), answers, strict=True)
             if text is not None
         ]

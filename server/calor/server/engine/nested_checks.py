@@ -25,11 +25,12 @@ SAMPLE = 20
 
 @dataclass
 class Findings:
-    """``resources`` counts the whole tree, as far as it is known."""
+    """``resources`` counts the whole tree, as far as it is known; ``deferred`` are those that need a trust."""
 
     problems: list[Problem] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     resources: int = 0
+    deferred: list[str] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
 
 
@@ -44,9 +45,15 @@ def check_tree(blueprint: Blueprint, registry: Registry, max_depth: int, problem
 
 
 def _check(
-    blueprint: Blueprint, registry: Registry, max_depth: int, above: tuple[str, ...], findings: Findings
+    blueprint: Blueprint,
+    registry: Registry,
+    max_depth: int,
+    above: tuple[str, ...],
+    findings: Findings,
+    where: str = "",
 ) -> None:
     findings.resources += len(blueprint.kinds)
+    findings.deferred += [where + name for name, kind in blueprint.kinds.items() if kind.needs_trust]
     wrong = False
     try:
         findings.pending.extend(validate(blueprint))
@@ -63,13 +70,13 @@ def _check(
         try:
             child = _child(blueprint, name, kind, registry, findings)
             if child is not None:
-                _check(child, registry, max_depth, (*above, kind.name), findings)
+                _check(child, registry, max_depth, (*above, kind.name), findings, f"{where}{name}.")
         except InvalidInput as error:
             findings.problems.extend(error.problems)
         except RequestLimitExceeded:
             raise
         except BadRequest as error:
-            findings.problems.append(Problem(message=error.detail, path=f"resources.{name}"))
+            findings.problems.append(Problem(message=error.detail, path=f"resources.{name}", code="nested-template"))
 
 
 def _child(

@@ -170,5 +170,7 @@ def _circle(model: Model, edges: Edges, left: set[str]) -> CircularDependency:
     cycle = list(path)[path[here] :]
     text = " → ".join([*cycle, cycle[0]])
     message = f"These resources need each other in a circle: {text}. Take one of the references away."
-    problem = model.template.source.problem(message, model.template.path("resources", cycle[0]))
+    problem = model.template.source.problem(
+        message, model.template.path("resources", cycle[0]), code="circular-dependency"
+    )
     return CircularDependency(cycle, problem)

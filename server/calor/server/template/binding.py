@@ -107,7 +107,7 @@ class _Binder:
             for name in dict.fromkeys([*self.given, *self.environment.parameters]):
                 if name not in schemas:
                     message = f"The template has no parameter {name!r}{did_you_mean(name, schemas)}."
-                    self.faults.extend([Problem(message=message, path=f"parameters.{name}")])
+                    self.faults.extend([Problem(message=message, path=f"parameters.{name}", code="unknown-parameter")])
         encrypted = frozenset(self.environment.encrypted_param_names)
         found = dict(self._pseudo())
         for name, schema in schemas.items():
@@ -123,7 +123,7 @@ class _Binder:
             except parameters.BadValue as bad:
                 where = " by default" if origin is Origin.DEFAULT else f" (from {origin.value})"
                 message = f"The parameter {name!r} got a wrong value{where}: {bad}."
-                self.faults.add(message, self.template.path("parameters", name))
+                self.faults.add(message, self.template.path("parameters", name), code="parameter-value")
             self._check_default(schema, origin)
         return found
 
@@ -146,7 +146,9 @@ class _Binder:
         except parameters.BadValue as bad:
             text = "it does not fit the constraints" if schema.hidden else str(bad)
             self.faults.add(
-                f"The default of the parameter {schema.name!r} is wrong: {text}.", ("parameters", schema.name)
+                f"The default of the parameter {schema.name!r} is wrong: {text}.",
+                ("parameters", schema.name),
+                code="parameter-default",
             )
 
     def _pseudo(self) -> Iterator[tuple[str, Parameter]]:
@@ -218,14 +220,14 @@ class _Binder:
             return DeletionPolicy(str(value).capitalize())
         except ValueError:
             message = f"The deletion policy is Delete, Retain or Snapshot, not {value!r}."
-            self.faults.add(message, self.template.path("resources", item.name))
+            self.faults.add(message, self.template.path("resources", item.name), code="deletion-policy")
             return DeletionPolicy.DELETE
 
     def _external_id(self, item: ResourceDefinition, at: Evaluation) -> Any:
         value = self._guarded(lambda: at.value(item.external_id))
         if value is not None and item.depends_on:
             message = "A resource with an external id is there already: it cannot depend on others."
-            self.faults.add(message, self.template.path("resources", item.name, "depends_on"))
+            self.faults.add(message, self.template.path("resources", item.name, "depends_on"), code="external-id")
         return value.text if isinstance(value, Plain) else value
 
     def _output(self, item: OutputDefinition, at: Evaluation) -> OutputDefinition:

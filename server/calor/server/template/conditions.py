@@ -42,7 +42,9 @@ class Conditions:
         try:
             return self._checked(tree, at)
         except Refused as refusal:
-            raise InvalidInput([self.template.source.problem(f"Wrong condition: {refusal}", path)]) from None
+            raise InvalidInput(
+                [self.template.source.problem(f"Wrong condition: {refusal}", path, code="condition")]
+            ) from None
 
     def _checked(self, tree: Any, at: Evaluation) -> bool:
         if isinstance(tree, str) and self.value(tree) is None:

@@ -79,17 +79,23 @@ def parse_parameter(name: str, body: Any, declared: Declared, path: Path, faults
     """One declaration; its faults are collected, and None is the answer where it has one."""
     before = len(faults.problems)
     if not isinstance(body, Mapping):
-        faults.add(f"A parameter is declared by a map, not by {shape(body)}.", path)
+        faults.add(f"A parameter is declared by a map, not by {shape(body)}.", path, code="parameter-declaration")
         return None
     for key in body:
         if key not in declared.keys:
-            faults.add(f"A parameter has no {key!r}{did_you_mean(str(key), declared.keys)}.", (*path, key))
+            faults.add(
+                f"A parameter has no {key!r}{did_you_mean(str(key), declared.keys)}.",
+                (*path, key),
+                code="parameter-declaration",
+            )
     words = declared.words
     type_name = body.get(words["type"])
     kind = declared.kinds.get(type_name) if isinstance(type_name, str) else None
     if kind is None:
         known = ", ".join(declared.kinds)
-        faults.add(f"The type of a parameter is one of {known}; it is {plain(type_name)!r}.", path)
+        faults.add(
+            f"The type of a parameter is one of {known}; it is {plain(type_name)!r}.", path, code="parameter-type"
+        )
         return None
     rules = tuple(_rules(body, declared, kind, path, faults))
     if len(faults.problems) > before:
@@ -124,7 +130,7 @@ def _tags(value: Any, path: Path, faults: Faults) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(tag, str | Plain) for tag in value):
-        faults.add("The tags of a parameter are a list of texts.", path)
+        faults.add("The tags of a parameter are a list of texts.", path, code="parameter-declaration")
         return ()
     return tuple(_words(tag) for tag in value)
 
@@ -137,7 +143,7 @@ def _rules(
         try:
             rule = _sound(build(), kind)
         except Wrong as wrong:
-            faults.add(f"This constraint cannot be: {wrong}", place)
+            faults.add(f"This constraint cannot be: {wrong}", place, code="parameter-constraint")
             continue
         yield ParameterConstraint(rule=rule, description=description)
 
@@ -157,7 +163,7 @@ def _hot_rules(body: Mapping[str, Any], declared: Declared, path: Path, faults: 
     if written is None:
         return
     if not isinstance(written, list):
-        faults.add("The constraints of a parameter are a list.", (*path, "constraints"))
+        faults.add("The constraints of a parameter are a list.", (*path, "constraints"), code="parameter-constraint")
         return
     for number, entry in enumerate(written):
         place = (*path, "constraints", number)
@@ -165,7 +171,9 @@ def _hot_rules(body: Mapping[str, Any], declared: Declared, path: Path, faults: 
         if len(kinds) != 1 or kinds[0] not in declared.constraint_kinds:
             known = ", ".join(sorted(declared.constraint_kinds))
             near = did_you_mean(str(kinds[0]), declared.constraint_kinds) if kinds else ""
-            faults.add(f"An entry of the constraints has one of the keys {known}{near}.", place)
+            faults.add(
+                f"An entry of the constraints has one of the keys {known}{near}.", place, code="parameter-constraint"
+            )
             continue
         yield place, _hot_builder(kinds[0], entry[kinds[0]]), _words(entry.get("description"))
 

@@ -22,7 +22,7 @@ def parse_resources(
         path = (dialect.sections["resources"], name)
         _check_name(str(name), trees, path, faults)
         if not isinstance(body, Mapping):
-            faults.add(f"A resource is defined by a map, not by {shape(body)}.", path)
+            faults.add(f"A resource is defined by a map, not by {shape(body)}.", path, code="resource-definition")
             continue
         found[str(name)] = _Definition(body, dialect, trees, path, faults).parse(str(name))
     return found
@@ -31,9 +31,9 @@ def parse_resources(
 def _check_name(name: str, trees: TreeParser, path: Path, faults: Faults) -> None:
     if not name or "/" in name or len(name) > _LONGEST_NAME:
         message = f"A resource's name has 1 to {_LONGEST_NAME} characters and no '/'; this is {name[:300]!r}."
-        faults.add(message, path)
+        faults.add(message, path, code="resource-name")
     if name in trees.site.names.parameters:
-        faults.add(f"There is a parameter of the same name {name!r}.", path)
+        faults.add(f"There is a parameter of the same name {name!r}.", path, code="resource-name")
 
 
 class _Definition:
@@ -73,13 +73,13 @@ class _Definition:
         for key in self.body:
             if key not in known:
                 near = did_you_mean(str(key), known)
-                self.faults.add(f"A resource has no key {key!r}{near}.", (*self.path, key))
+                self.faults.add(f"A resource has no key {key!r}{near}.", (*self.path, key), code="unknown-key")
 
     def _type(self) -> str:
         written = self.body.get(self._word("type"))
         if not isinstance(written, str) or not written:
             what = f"is text, not {shape(written)}" if written is not None else "is missing"
-            self.faults.add(f"The type of the resource {what}.", self.path)
+            self.faults.add(f"The type of the resource {what}.", self.path, code="resource-definition")
             return ""
         return written
 
@@ -91,7 +91,7 @@ class _Definition:
         path = (*self.path, word)
         tree = self.trees.value_into(written, path, self.faults)
         if not isinstance(tree, dict | Function):
-            self.faults.add(f"{word} must be a map, not {shape(written)}.", path)
+            self.faults.add(f"{word} must be a map, not {shape(written)}.", path, code="resource-definition")
             return {}
         return tree  # type: ignore[return-value]  # a function that gives a map is evaluated when bound
 
@@ -103,13 +103,15 @@ class _Definition:
         path = (*self.path, word)
         names = written if isinstance(written, list) else [written]
         if not all(isinstance(name, str | Plain) for name in names):
-            self.faults.add(f"{word} is a name or a list of names.", path)
+            self.faults.add(f"{word} is a name or a list of names.", path, code="resource-definition")
             return ()
         texts = tuple(name.text if isinstance(name, Plain) else name for name in names)
         known = self.trees.site.names.resources
         for name in texts:
             if name not in known:
-                self.faults.add(f"There is no resource {name!r}{did_you_mean(name, known)}.", path)
+                self.faults.add(
+                    f"There is no resource {name!r}{did_you_mean(name, known)}.", path, code="unknown-resource"
+                )
         return tuple(dict.fromkeys(texts))
 
     def _deletion_policy(self) -> Any:
@@ -121,7 +123,9 @@ class _Definition:
             return self._policy(written, word)
         tree = self.trees.value_into(written, (*self.path, word), self.faults)
         if not isinstance(tree, Function):
-            self.faults.add(f"{word} must be text, not {shape(written)}.", (*self.path, word))
+            self.faults.add(
+                f"{word} must be text, not {shape(written)}.", (*self.path, word), code="resource-definition"
+            )
             return DeletionPolicy.DELETE
         return tree
 
@@ -129,7 +133,11 @@ class _Definition:
         known = self.dialect.deletion_policies
         if written not in known:
             near = did_you_mean(written, known)
-            self.faults.add(f"{word} is one of {', '.join(known)}, not {written!r}{near}.", (*self.path, word))
+            self.faults.add(
+                f"{word} is one of {', '.join(known)}, not {written!r}{near}.",
+                (*self.path, word),
+                code="deletion-policy",
+            )
             return DeletionPolicy.DELETE
         return DeletionPolicy(known[written])
 
@@ -140,14 +148,16 @@ class _Definition:
             return None
         tree = self.trees.value_into(written, (*self.path, word), self.faults)
         if not isinstance(tree, str | Plain | Function):
-            self.faults.add(f"{word} must be text, not {shape(written)}.", (*self.path, word))
+            self.faults.add(f"{word} must be text, not {shape(written)}.", (*self.path, word), code="external-id")
         return tree
 
     def _description(self) -> str:
         word = self._word("description")
         written = self.body.get(word)
         if isinstance(written, Mapping | list):
-            self.faults.add(f"{word} must be text, not {shape(written)}.", (*self.path, word))
+            self.faults.add(
+                f"{word} must be text, not {shape(written)}.", (*self.path, word), code="resource-definition"
+            )
         return "" if written is None else written.text if isinstance(written, Plain) else str(written)
 
     def _condition(self) -> Any:
@@ -165,15 +175,15 @@ def parse_outputs(
     for name, body in section.items():
         path = (dialect.sections["outputs"], name)
         if not isinstance(body, Mapping):
-            faults.add(f"An output is defined by a map, not by {shape(body)}.", path)
+            faults.add(f"An output is defined by a map, not by {shape(body)}.", path, code="output-definition")
             continue
         if dialect.refuses_unknown_keys:
             for key in body:
                 if key not in words.values():
                     near = did_you_mean(str(key), words.values())
-                    faults.add(f"An output has no key {key!r}{near}.", (*path, key))
+                    faults.add(f"An output has no key {key!r}{near}.", (*path, key), code="unknown-key")
         if words["value"] not in body:
-            faults.add(f"The output has no {words['value']!r}.", path)
+            faults.add(f"The output has no {words['value']!r}.", path, code="output-definition")
             continue
         condition = None
         word = words.get("condition", "")

@@ -145,7 +145,7 @@ def parse_environment(
         flat = {key: value for key, value in root.items() if key not in SECTIONS}
         root = {**{key: value for key, value in root.items() if key in SECTIONS}, "parameters": flat}
     elif root["parameters"] is None:
-        faults.add("The section 'parameters' is empty: write {} for none.", ("parameters",))
+        faults.add("The section 'parameters' is empty: write {} for none.", ("parameters",), code="environment-section")
     strategies = _section(root, "parameter_merge_strategies", faults)
     registry = _section(root, "resource_registry", faults)
     _check_registry(registry, ("resource_registry",), faults)
@@ -168,7 +168,7 @@ def _section(root: Mapping[str, Any], name: str, faults: Faults) -> Mapping[str,
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        faults.add(f"The section {name!r} must be a map, not {shape(value)}.", (name,))
+        faults.add(f"The section {name!r} must be a map, not {shape(value)}.", (name,), code="environment-section")
         return {}
     return value
 
@@ -178,7 +178,7 @@ def _list(root: Mapping[str, Any], name: str, faults: Faults) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        faults.add(f"The section {name!r} must be a list, not {shape(value)}.", (name,))
+        faults.add(f"The section {name!r} must be a list, not {shape(value)}.", (name,), code="environment-section")
         return []
     return list(plain(value))
 
@@ -188,7 +188,9 @@ def _stray(root: Mapping[str, Any], faults: Faults) -> Iterator[Problem]:
     for key in root:
         if key not in SECTIONS:
             near = did_you_mean(str(key), SECTIONS)
-            yield faults.source.problem(f"The section {key!r} is not known{near} and is ignored.", (key,))
+            yield faults.source.problem(
+                f"The section {key!r} is not known{near} and is ignored.", (key,), code="unknown-section"
+            )
 
 
 def _odd_strategies(strategies: Mapping[str, Any], faults: Faults) -> Iterator[Problem]:
@@ -196,7 +198,7 @@ def _odd_strategies(strategies: Mapping[str, Any], faults: Faults) -> Iterator[P
     for name, strategy in strategies.items():
         if strategy not in STRATEGIES:
             message = f"A merge strategy is one of {', '.join(STRATEGIES)}; {plain(strategy)!r} is read as overwrite."
-            yield faults.source.problem(message, ("parameter_merge_strategies", name))
+            yield faults.source.problem(message, ("parameter_merge_strategies", name), code="merge-strategy")
 
 
 def _check_registry(registry: Mapping[str, Any], path: Path, faults: Faults) -> None:
@@ -213,7 +215,11 @@ def _check_registry(registry: Mapping[str, Any], path: Path, faults: Faults) -> 
         elif isinstance(entry, Mapping):
             _check_registry(entry, here, faults)
         elif entry is not None and not isinstance(entry, str):
-            faults.add(f"A type is mapped to a type or a file name, not to {shape(plain(entry))}.", here)
+            faults.add(
+                f"A type is mapped to a type or a file name, not to {shape(plain(entry))}.",
+                here,
+                code="resource-registry",
+            )
 
 
 def _check_words(entry: Any, known: Sequence[str], what: str, path: Path, faults: Faults) -> None:
@@ -222,4 +228,6 @@ def _check_words(entry: Any, known: Sequence[str], what: str, path: Path, faults
     for word in entry if isinstance(entry, list) else [entry]:
         if word not in known:
             near = did_you_mean(str(word), known)
-            faults.add(f"A {what} is one of {', '.join(known)}, not {plain(word)!r}{near}.", path)
+            faults.add(
+                f"A {what} is one of {', '.join(known)}, not {plain(word)!r}{near}.", path, code="resource-registry"
+            )

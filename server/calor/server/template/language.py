@@ -63,7 +63,10 @@ def _dialect(root: Mapping[Any, Any], faults: Faults) -> Dialect:
     if len(found) != 1:
         known = ", ".join(DIALECTS)
         near = next((did_you_mean(str(key), DIALECTS) for key in root if did_you_mean(str(key), DIALECTS)), "")
-        faults.add(f"A template has one of the keys {known}; this one has {len(found) or 'none'}{near}.")
+        faults.add(
+            f"A template has one of the keys {known}; this one has {len(found) or 'none'}{near}.",
+            code="template-version",
+        )
         raise InvalidInput(faults.problems)
     versions = DIALECTS[found[0]]
     written = root[found[0]]
@@ -74,7 +77,12 @@ def _dialect(root: Mapping[Any, Any], faults: Faults) -> Dialect:
             return versions[version]
     known = ", ".join([*versions, *(RELEASES if found[0] == "heat_template_version" else ())])
     near = did_you_mean(str(version), [*versions, *RELEASES])
-    faults.add(f"The version {version!r} is not known{near}; known are {known}.", (found[0],), value=True)
+    faults.add(
+        f"The version {version!r} is not known{near}; known are {known}.",
+        (found[0],),
+        value=True,
+        code="template-version",
+    )
     raise InvalidInput(faults.problems)
 
 
@@ -83,7 +91,9 @@ def _sections(root: Mapping[Any, Any], dialect: Dialect, faults: Faults) -> dict
     known = {*dialect.sections.values(), *DIALECTS}
     for key in root:
         if key not in known:
-            faults.add(f"A template has no section {key!r}{did_you_mean(str(key), known)}.", (key,))
+            faults.add(
+                f"A template has no section {key!r}{did_you_mean(str(key), known)}.", (key,), code="unknown-section"
+            )
     found: dict[str, Mapping[str, Any]] = {}
     for name in ("parameters", "resources", "outputs", "conditions", "mappings"):
         word = dialect.sections.get(name, "")
@@ -93,7 +103,7 @@ def _sections(root: Mapping[Any, Any], dialect: Dialect, faults: Faults) -> dict
         section = root[word]
         is_empty = section is None or (section == [] and name != "conditions")
         if not isinstance(section, Mapping) and not is_empty:
-            faults.add(f"The section {word!r} must be a map, not {shape(section)}.", (word,))
+            faults.add(f"The section {word!r} must be a map, not {shape(section)}.", (word,), code="template-section")
             section = None
         found[name] = section or {}
     return found
@@ -101,7 +111,7 @@ def _sections(root: Mapping[Any, Any], dialect: Dialect, faults: Faults) -> dict
 
 def _description(written: Any, faults: Faults, word: str) -> str:
     if isinstance(written, Mapping | list):
-        faults.add(f"The description must be text, not {shape(written)}.", (word,))
+        faults.add(f"The description must be text, not {shape(written)}.", (word,), code="template-section")
         return ""
     return "" if written is None else written.text if isinstance(written, Plain) else str(written)
 
@@ -121,21 +131,25 @@ def _groups(written: Any, parameters: Mapping[str, Any], faults: Faults) -> tupl
     if written is None:
         return ()
     if not isinstance(written, list):
-        faults.add(f"The parameter groups are a list, not {shape(written)}.", (place,))
+        faults.add(f"The parameter groups are a list, not {shape(written)}.", (place,), code="parameter-groups")
         return ()
     groups, seen = [], set[str]()
     for number, entry in enumerate(written):
         path = (place, number)
         members = entry.get("parameters") if isinstance(entry, Mapping) else None
         if not isinstance(members, list):
-            faults.add("A parameter group is a map with a list of 'parameters'.", path)
+            faults.add("A parameter group is a map with a list of 'parameters'.", path, code="parameter-groups")
             continue
         for index, name in enumerate(members):
             spot = (*path, "parameters", index)
             if name in seen:
-                faults.add(f"The parameter {name!r} is in a group already.", spot)
+                faults.add(f"The parameter {name!r} is in a group already.", spot, code="parameter-groups")
             if name not in parameters:
-                faults.add(f"There is no parameter {name!r}{did_you_mean(str(name), parameters)}.", spot)
+                faults.add(
+                    f"There is no parameter {name!r}{did_you_mean(str(name), parameters)}.",
+                    spot,
+                    code="unknown-parameter",
+                )
             seen.add(str(name))
         label, words = entry.get("label") or "", entry.get("description") or ""
         groups.append(ParameterGroup(label=str(label), description=str(words), parameters=tuple(map(str, members))))

@@ -42,7 +42,7 @@ def _note_strategies(known: dict[str, tuple[str, str]], environment: Environment
                 f" {environment.file}; it can be one only."
             )
             path = f"parameter_merge_strategies.{name}"
-            problems.append(Problem(message=message, path=path, file=environment.file))
+            problems.append(Problem(message=message, path=path, file=environment.file, code="merge-strategy"))
     default = environment.parameter_merge_strategies.get("default", "overwrite")
     for name in (*environment.parameters, *environment.parameter_defaults):
         known.setdefault(name, (default, environment.file))
@@ -67,7 +67,9 @@ def _merge(
                 found[name] = _value(found.get(name), value, strategy, schemas.get(name))
             except _Clash as clash:
                 message = f"The values of the parameter {name!r} cannot be merged by {strategy!r}: {clash}."
-                problems.append(Problem(message=message, path=f"{section}.{name}", file=then.file))
+                problems.append(
+                    Problem(message=message, path=f"{section}.{name}", file=then.file, code="merge-conflict")
+                )
         return found
 
     return Environment(

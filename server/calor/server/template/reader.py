@@ -52,7 +52,7 @@ def read(text: str, *, file: str, limits: Limits, strict: bool = False) -> Readi
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise InvalidInput([Problem(message=_not_text(error.start), file=file)]) from None
+        raise InvalidInput([Problem(message=_not_text(error.start), file=file, code="not-text")]) from None
     if size > limits.size:
         raise RequestLimitExceeded(f"{file} has {size} bytes; the limit is {limits.size} (max_template_size).")
     reading = _read_json(text, file, limits) if text.lstrip()[:1] == "{" else None
@@ -80,7 +80,7 @@ def _read_json(text: str, file: str, limits: Limits) -> Reading | None:
     except ValueError:
         return None
     except RecursionError:
-        raise InvalidInput([Problem(message=_too_deep(limits), file=file)]) from None
+        raise InvalidInput([Problem(message=_too_deep(limits), file=file, code="too-deep")]) from None
     check_shape(root, file=file, limits=limits)
     try:
         marked = _read_yaml(text, file, limits)
@@ -119,14 +119,14 @@ def check_shape(root: Any, *, file: str, limits: Limits) -> None:
         count += len(level)
         depth += 1
         if depth > limits.depth:
-            raise InvalidInput([Problem(message=_too_deep(limits), file=file)])
+            raise InvalidInput([Problem(message=_too_deep(limits), file=file, code="too-deep")])
         if count > limits.nodes:
             message = f"The input has more than {limits.nodes} nodes."
-            raise InvalidInput([Problem(message=message, file=file)])
+            raise InvalidInput([Problem(message=message, file=file, code="too-large")])
         try:
             level = [child for node in level for child in _children(node)]
         except UnicodeEncodeError as error:
-            raise InvalidInput([Problem(message=_not_text(error.start), file=file)]) from None
+            raise InvalidInput([Problem(message=_not_text(error.start), file=file, code="not-text")]) from None
 
 
 def _children(node: Any) -> list[Any]:
@@ -148,11 +148,13 @@ def _read_yaml(text: str, file: str, limits: Limits) -> Reading:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         message = ", ".join(part for part in (error.context, error.problem) if part)
-        problem = Problem(message=f"This is not valid YAML: {message}.", file=file, line=line, column=column)
+        problem = Problem(
+            message=f"This is not valid YAML: {message}.", file=file, line=line, column=column, code="not-yaml"
+        )
         raise InvalidInput([problem]) from None
     except yaml.YAMLError as error:
         first = str(error).splitlines()[0]
-        raise InvalidInput([Problem(message=f"This is not valid YAML: {first}.", file=file)]) from None
+        raise InvalidInput([Problem(message=f"This is not valid YAML: {first}.", file=file, code="not-yaml")]) from None
     return Reading(builder.root, tuple(builder.warnings))
 
 
@@ -212,7 +214,9 @@ class _Builder:
                     self._refuse("There is more than one YAML document in this text", event.start_mark)
 
     def _refuse(self, message: str, mark: Any) -> None:
-        problem = Problem(message=f"{message}.", file=self.file, line=mark.line + 1, column=mark.column + 1)
+        problem = Problem(
+            message=f"{message}.", file=self.file, line=mark.line + 1, column=mark.column + 1, code="yaml-content"
+        )
         raise InvalidInput([problem])
 
     def _open(self, node: MarkedMap | MarkedList, event: Any, shape: str) -> None:
@@ -376,5 +380,5 @@ def read_or_take(
         root = MarkedMap()
     if not isinstance(root, dict):
         message = f"The {what} must be a map, not {type(root).__name__ if not isinstance(root, str) else 'text'}."
-        raise InvalidInput([Problem(message=message, file=file)])
+        raise InvalidInput([Problem(message=message, file=file, code="not-a-map")])
     return root, Faults(Source(file, root)), warnings

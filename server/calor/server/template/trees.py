@@ -34,7 +34,7 @@ class TreeParser:
     def condition_into(self, written: Any, path: Path, faults: Faults, *, named: bool) -> Any:
         """A condition, its faults collected. ``named``: the name of another condition is one too."""
         if isinstance(written, str) and not named:
-            faults.add("A condition is a boolean or a function, not text.", path)
+            faults.add("A condition is a boolean or a function, not text.", path, code="condition")
         return self._condition(written, path, faults)
 
     def _whole(self, written: Any, path: Path, parse: Any) -> Any:
@@ -51,7 +51,11 @@ class TreeParser:
                 if kind is not None:
                     return self._call(kind, name, args, path, faults, self._value)
                 if name in self.table.removed:
-                    faults.add(f"The function {name!r} is not part of this template version.", (*path, name))
+                    faults.add(
+                        f"The function {name!r} is not part of this template version.",
+                        (*path, name),
+                        code="removed-function",
+                    )
             return {key: self._value(value, (*path, key), faults) for key, value in written.items()}
         if isinstance(written, list):
             return [self._value(value, (*path, number), faults) for number, value in enumerate(written)]
@@ -61,7 +65,7 @@ class TreeParser:
         place = (*path, name)
         call = kind(name, args if kind.lazy else parse(args, place, faults), self.site, place)
         for message in call.check():
-            faults.add(f"{name}: {message}", place)
+            faults.add(f"{name}: {message}", place, code=call.code_of(message))
         return call
 
     def _condition(self, written: Any, path: Path, faults: Faults) -> Any:
@@ -76,9 +80,9 @@ class TreeParser:
             (name,) = written
             if name not in self.table.functions:  # otherwise it has been reported already
                 near = did_you_mean(str(name), self.table.conditions)
-                faults.add(f"There is no condition function {name!r}{near}.", path)
+                faults.add(f"There is no condition function {name!r}{near}.", path, code="condition")
             return False
-        faults.add(f"A condition is true, false, a name or a function, not {shape(written)}.", path)
+        faults.add(f"A condition is true, false, a name or a function, not {shape(written)}.", path, code="condition")
         return False
 
     def _argument(self, written: Any, path: Path, faults: Faults) -> Any:
@@ -90,7 +94,7 @@ class TreeParser:
                 if kind is not None:
                     return self._call(kind, name, args, path, faults, self._argument)
                 if name in self.table.functions or name in self.table.removed:
-                    faults.add(f"The function {name!r} cannot be used in a condition.", (*path, name))
+                    faults.add(f"The function {name!r} cannot be used in a condition.", (*path, name), code="condition")
             return {key: self._argument(value, (*path, key), faults) for key, value in written.items()}
         if isinstance(written, list):
             return [self._argument(value, (*path, number), faults) for number, value in enumerate(written)]

@@ -95,8 +95,18 @@ class Function:
         except Refused as refusal:
             raise self.fault(str(refusal)) from None
 
+    @staticmethod
+    def code_of(message: str) -> str:
+        """The code of a problem with a call: what it names is not there, or the arguments do not fit."""
+        for thing in ("resource", "parameter", "condition"):
+            if message.startswith(f"there is no {thing} "):
+                return f"unknown-{thing}"
+        return "function-arguments"
+
     def fault(self, message: str) -> InvalidInput:
-        return InvalidInput([self.site.source.problem(f"{self.name}: {message}", self.path)])
+        return InvalidInput(
+            [self.site.source.problem(f"{self.name}: {message}", self.path, code=self.code_of(message))]
+        )
 
 
 def has_call(tree: Any) -> bool:
