@@ -105,7 +105,7 @@ def test_f142_work_goes_on_by_trust_after_the_users_token_is_revoked(lab: Any, c
 
 
 def test_work_goes_on_by_an_unrestricted_application_credential(
-    lab: Any, cli: Any, stacks: Any, credential: Any
+    lab: Any, cli: Any, credential: Any, stacks: Any
 ) -> None:
     user = credential("--unrestricted")
     name = stacks.name("credential", user)
@@ -117,7 +117,7 @@ def test_work_goes_on_by_an_unrestricted_application_credential(
 
 
 def test_f141_a_restricted_application_credential_does_for_a_stack_without_deferred_work(
-    lab: Any, cli: Any, stacks: Any, credential: Any
+    lab: Any, cli: Any, credential: Any, stacks: Any
 ) -> None:
     user, before = credential(), cli.census()["trusts"]
     body = template(net=NET, volume={"type": "OS::Cinder::Volume", "properties": {"size": 1}})
@@ -131,7 +131,7 @@ def test_f141_a_restricted_application_credential_does_for_a_stack_without_defer
 
 @pytest.mark.parametrize("nested", [False, True], ids=["its own", "in a nested template"])
 def test_f141_what_needs_a_trust_is_refused_to_a_restricted_credential_with_the_remedy(
-    lab: Any, cli: Any, stacks: Any, credential: Any, nested: bool
+    lab: Any, cli: Any, credential: Any, stacks: Any, nested: bool
 ) -> None:
     user, body = credential(), template(net=NET, **DEPLOYMENT)
     if nested:

@@ -1,5 +1,7 @@
-"""Rights that outlive a user's token: Keystone trusts from the user to the server's service user. Blocking code."""
+"""Rights that outlive a user's token: Keystone trusts from the user to the server's service user; where Keystone lets
+a token make none, application credentials. Blocking code."""
 
+import uuid
 from typing import Any
 
 import openstack.connection
@@ -18,7 +20,9 @@ REMEDY = (
 
 
 def delegate(sessions: Sessions, settings: CloudSettings, caller: Delegator) -> Credentials:
-    """A trust with impersonation and all of the caller's roles (or the configured ones among them).
+    """A trust with impersonation and all of the caller's roles (or the configured ones among them). Newer Keystones
+    give no trust to the token of an application credential, and an application credential to that of an unrestricted
+    one: then it is that.
 
     Raises `Forbidden` with the remedy.
     """
@@ -40,20 +44,51 @@ def delegate(sessions: Sessions, settings: CloudSettings, caller: Delegator) -> 
     }
     try:
         answer = identity(sessions.open(given), "POST", "/OS-TRUST/trusts", json={"trust": body})
+        return Credentials(
+            kind=CredentialKind.TRUST,
+            project_id=caller.project_id,
+            user_id=caller.user_id,
+            ident=answer.json()["trust"]["id"],
+        )
     except (keystone.Forbidden, keystone.Unauthorized) as exc:
-        raise Forbidden(f"This token cannot delegate work to the server: {exc.message} {REMEDY}") from exc
+        own = _application_credential(sessions.open(given), caller, roles)
+        if own is None:
+            raise Forbidden(f"This token cannot delegate work to the server: {exc.message} {REMEDY}") from exc
+        return own
     finally:
         sessions.forget(given)
+
+
+def _application_credential(
+    connection: openstack.connection.Connection, caller: Delegator, roles: list[str]
+) -> Credentials | None:
+    """A restricted one of the caller's roles; None where his token may not make one."""
+    name = f"calor-{uuid.uuid4()}"
+    body = {"name": name, "roles": [{"name": role} for role in roles], "description": "Deferred work of a stack"}
+    path = f"/users/{caller.user_id}/application_credentials"
+    try:
+        answer = identity(connection, "POST", path, json={"application_credential": body})
+    except (keystone.Forbidden, keystone.Unauthorized):
+        return None
+    made = answer.json()["application_credential"]
     return Credentials(
-        kind=CredentialKind.TRUST,
+        kind=CredentialKind.APPLICATION_CREDENTIAL,
         project_id=caller.project_id,
         user_id=caller.user_id,
-        ident=answer.json()["trust"]["id"],
+        ident=made["id"],
+        secret=made["secret"],
     )
 
 
 def revoke(sessions: Sessions, credentials: Credentials) -> None:
-    """Delete a trust as the user it acts for; where that user is gone, as the service user."""
+    """Delete a trust as the user it acts for; where that user is gone, as the service user. An application credential
+    that is restricted cannot delete itself: the service user does."""
+    if credentials.kind is CredentialKind.APPLICATION_CREDENTIAL:
+        path = f"/users/{credentials.user_id}/application_credentials/{credentials.ident}"
+        try:
+            identity(sessions.own(), "DELETE", path)
+        except keystone.NotFound:
+            return
     if credentials.kind is not CredentialKind.TRUST:
         return
     path = f"/OS-TRUST/trusts/{credentials.ident}"

@@ -2,13 +2,12 @@
 that needs no deferred work runs with any token)."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calor.server.cloud.credentials import CredentialKind, Credentials
 from calor.server.cloud.door import CloudDoor
 from calor.server.cloud.errors import CloudError
-from calor.server.engine.blueprint import Blueprint
 from calor.server.errors import Forbidden
 from calor.server.identity import Caller
 
@@ -25,21 +24,21 @@ def of_token(caller: Caller, region: str | None) -> Credentials:
     )
 
 
-async def delegated(door: CloudDoor, caller: Caller, blueprint: Blueprint, region: str | None) -> Mapping[str, Any]:
+async def delegated(door: CloudDoor, caller: Caller, deferred: Sequence[str], region: str | None) -> Mapping[str, Any]:
     """What the stack keeps, to be sealed: ``owner`` for the work, ``caller`` for when the owner's rights are gone.
 
     Raises `Forbidden` naming the resources that need deferred work where the caller cannot delegate.
     """
     token = of_token(caller, region).as_record()
-    deferred = sorted(name for name, kind in blueprint.kinds.items() if kind.needs_trust)
     if caller.restricted and not deferred:
         return {"owner": token, "caller": token}
     try:
         return {"owner": (await door.delegate(caller)).as_record(), "caller": token}
     except (Forbidden, CloudError) as error:
         if deferred:
+            named = ", ".join(sorted(deferred))
             raise Forbidden(
-                f"The resources {', '.join(deferred)} need work without your token, and it cannot be delegated: "
+                f"The resources {named} need work without your token, and it cannot be delegated: "
                 f"{error.detail} Use a password, or an unrestricted application credential."
             ) from error
         log.info("working with the caller's token: it cannot be delegated", extra={"reason": error.detail})
@@ -47,10 +46,10 @@ async def delegated(door: CloudDoor, caller: Caller, blueprint: Blueprint, regio
 
 
 async def renewed(
-    door: CloudDoor, caller: Caller, blueprint: Blueprint, region: str | None, known: Mapping[str, Any]
+    door: CloudDoor, caller: Caller, deferred: Sequence[str], region: str | None, known: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """For an update: the caller's own trust stays; another user's is left for one of the caller (F143)."""
     owner = known.get("owner") or {}
-    if owner.get("kind") == CredentialKind.TRUST.value and owner.get("user_id") == caller.user_id:
+    if owner.get("kind") not in (None, CredentialKind.TOKEN.value) and owner.get("user_id") == caller.user_id:
         return {"owner": owner, "caller": of_token(caller, region).as_record()}
-    return await delegated(door, caller, blueprint, region)
+    return await delegated(door, caller, deferred, region)

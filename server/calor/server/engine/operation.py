@@ -252,9 +252,11 @@ class Operation:
         except SealBroken:  # whoever can read it no more cannot use it either
             return
         record = known.get("owner")
-        if record is None or record.get("kind") != "trust":
+        if record is None or record.get("kind") == "token":
             return
         try:
             await self._tools.door.revoke(Credentials.from_record(record))
         except CloudError as error:
-            log.warning("a trust could not be revoked", extra={"stack": self.tree.root.id, "error": error.detail})
+            log.warning(
+                "delegated rights could not be revoked", extra={"stack": self.tree.root.id, "error": error.detail}
+            )

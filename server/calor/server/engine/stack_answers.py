@@ -26,7 +26,8 @@ class StackAnswers:
         requests.check_name(request.name)
         wish = await self._tools.gate.read(request)
         stack = requests.fresh_stack(caller, request, wish, self._tools.clock.now(), self._tools.settings)
-        return previewing.of_create(stack, await self._checks.checked(caller, stack, wish))
+        blueprint, _ = await self._checks.checked(caller, stack, wish)
+        return previewing.of_create(stack, blueprint)
 
     async def validate(self, caller: Caller, request: StackRequest, *, show_nested: bool) -> Mapping[str, Any]:
         wish = await self._tools.gate.read(request)
@@ -41,7 +42,7 @@ class StackAnswers:
     ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         stack = await self._find.stack(caller, name, ident)
         wish = await self._checks.wish(stack, request)
-        blueprint = await self._checks.checked(caller, stack, wish)
+        blueprint, _ = await self._checks.checked(caller, stack, wish)
         return await previewing.of_update(self._tools, stack, blueprint)
 
     async def identify(self, caller: Caller, name_or_id: str) -> StackIdentity:

@@ -40,8 +40,8 @@ class StackService(StackAnswers):
         await self._checks.check_room(caller, request.name)
         wish = await self._tools.gate.read(request)
         stack = requests.fresh_stack(caller, request, wish, self._tools.clock.now(), self._tools.settings)
-        blueprint = await self._checks.checked(caller, stack, wish)
-        kept = await credentials.delegated(self._tools.door, caller, blueprint, stack.region)
+        blueprint, deferred = await self._checks.checked(caller, stack, wish)
+        kept = await credentials.delegated(self._tools.door, caller, deferred, stack.region)
         revision = self._revision(stack, wish, blueprint)
         values = values_of(stack) | {
             "revision_id": revision.id,
@@ -63,8 +63,8 @@ class StackService(StackAnswers):
         stack = await self._find.stack(caller, name, ident)
         legality.check_update(stack)
         wish = await self._checks.wish(stack, request)
-        blueprint = await self._checks.checked(caller, stack, wish)
-        kept = await credentials.renewed(self._tools.door, caller, blueprint, stack.region, self._rights(stack))
+        blueprint, deferred = await self._checks.checked(caller, stack, wish)
+        kept = await credentials.renewed(self._tools.door, caller, deferred, stack.region, self._rights(stack))
 
         async def work(operation: Operation) -> None:
             legality.check_update(operation.tree.root)

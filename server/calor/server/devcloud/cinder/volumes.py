@@ -67,7 +67,7 @@ def make(call: Call, part: Doc) -> Doc:
         raise ApiError(404, f"Volume type with name {kind} could not be found.")
     zone = part.get("availability_zone") or "nova"
     if zone != "nova":
-        raise ApiError(400, f"Invalid input received: Availability zone '{zone}' is invalid.")
+        raise ApiError(400, f"Availability zone '{zone}' is invalid.")
     image = source if part.get("imageRef") else None
     inherited = (source or {}).get("volume_image_metadata")
     volume = call.docs.put(

@@ -9,9 +9,9 @@ NOT_AUTHORIZED = "You are not authorized to perform the requested action"
 
 
 def refuse_delegated(token: Token) -> None:
-    """Nobody delegates what was delegated to him, unless an application credential says it is unrestricted."""
-    credential = token.application_credential
-    if credential is not None and not credential["unrestricted"]:
+    """Nobody delegates what was delegated to him. As Keystone 30 has it, the token of an application credential makes
+    no trust even where it is unrestricted: that may make application credentials."""
+    if token.application_credential is not None:
         raise ApiError(403, f"{NOT_AUTHORIZED}: Delegated tokens cannot manage trusts..")
     if token.trust is not None:
         raise ApiError(403, f"{NOT_AUTHORIZED}.")

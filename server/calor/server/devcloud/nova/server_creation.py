@@ -19,6 +19,21 @@ from calor.server.devcloud.tasks import enqueue
 USER_DATA_LIMIT = 65535
 ZONES = ("nova",)
 MAX_METADATA = 128
+FIELDS = frozenset(
+    {"name", "hostname", "description", "imageRef", "flavorRef", "key_name", "user_data", "config_drive", "adminPass"}
+    | {
+        "networks",
+        "security_groups",
+        "accessIPv4",
+        "accessIPv6",
+        "metadata",
+        "tags",
+        "personality",
+        "OS-DCF:diskConfig",
+    }
+    | {"availability_zone", "host", "hypervisor_hostname", "block_device_mapping", "block_device_mapping_v2"}
+    | {"min_count", "max_count", "return_reservation_id", "trusted_image_certificates"}
+)
 
 
 def bad(message: str) -> ApiError:
@@ -28,6 +43,7 @@ def bad(message: str) -> ApiError:
 def create_server(call: Call, part: Doc) -> Doc:
     """The new server, in ``BUILD``."""
     name = _name(part)
+    _check_fields(part)
     flavor = _flavor(call, part)
     key = _key(call, part)
     image = _image(call, part)
@@ -54,6 +70,16 @@ def _name(part: Doc) -> str:
             f"Invalid input for field/attribute name. Value: {name}. {name!r} is not a name of 1 to 255 characters"
         )
     return name.strip()
+
+
+def _check_fields(part: Doc) -> None:
+    unknown = sorted(set(part) - FIELDS)
+    if unknown:
+        named, were = ", ".join(map(repr, unknown)), "was" if len(unknown) == 1 else "were"
+        raise bad(
+            f"Invalid input for field/attribute server. Value: {_shown(part)}. "
+            f"Additional properties are not allowed ({named} {were} unexpected)"
+        )
 
 
 def _shown(part: Doc) -> str:
@@ -193,7 +219,7 @@ def _network(call: Call, one: Any) -> Doc:
     if one.get("port"):
         port = call.docs.get("port", one["port"])
         if port is None or not call.sees(port):
-            raise bad(f"Port {one['port']} could not be found.")
+            raise bad(f"Port id {one['port']} could not be found.")
         if port["device_id"]:
             raise ApiError(409, f"Port {port['id']} is still in use.")
         return {"port": port["id"]}
