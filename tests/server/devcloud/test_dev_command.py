@@ -93,6 +93,24 @@ def test_a_taken_port_is_said_clearly(tmp_path):
     assert "Traceback" not in ended.stderr
 
 
+def test_port_0_takes_the_ports_of_before_or_free_ones_where_they_are_taken(tmp_path):
+    directory = tmp_path / "state"
+    with started(directory, "--port", 0) as (_, first):
+        pass
+    with started(directory, "--port", 0) as (_, second):
+        assert (second["identity"], second["cfn"]) == (first["identity"], first["cfn"])
+    ports = json.loads((directory / "dev.json").read_text())["ports"]
+    with (
+        socket.create_server(("127.0.0.1", ports["cloud"])),
+        socket.create_server(("127.0.0.1", ports["cfn"])),
+        started(directory, "--port", 0) as (_, third),
+    ):
+        assert third["identity"] != first["identity"]
+        assert third["cfn"] != first["cfn"]
+        assert third["orchestration"] == first["orchestration"]
+        assert log_in(directory)[1]
+
+
 def test_a_second_start_says_that_the_cloud_runs_already(tmp_path):
     directory = tmp_path / "state"
     with started(directory, "--port", 0, "--cloud-only") as (process, _):

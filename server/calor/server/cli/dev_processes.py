@@ -80,11 +80,29 @@ def settled_state(options: Options) -> state.DevState:
         )
     elif options.driver is None:
         driver = known.driver if known.driver == driver or os.geteuid() == 0 else driver
-    asked = {"cloud": options.port, "orchestration": options.orchestration_port, "cfn": options.cfn_port}
-    # 0 asks for any free one: at a restart, for the one that was found before
-    given = {name: port for name, port in asked.items() if port or (fresh and port is not None)}
+    asked = {name: port for name, port in _asked(options).items() if port is not None}
+    given = asked if fresh else {name: _settled_port(known, name, port) for name, port in asked.items()}
     tls = known.tls if options.tls is None else options.tls
     return replace(state.with_ports(known, **given), driver=driver, tls=tls)
+
+
+def _asked(options: Options) -> Mapping[str, int | None]:
+    """The ports of the command line: ``--port 0`` stands for the server's too, where one is started."""
+    implied = 0 if options.port == 0 and options.processes > 0 else None
+    more = {"orchestration": options.orchestration_port, "cfn": options.cfn_port}
+    return {"cloud": options.port, **{name: implied if port is None else port for name, port in more.items()}}
+
+
+def _settled_port(known: state.DevState, name: str, asked: int) -> int:
+    """At a restart 0 is the port that was found before, unless another program has taken it since."""
+    before = int(getattr(known.ports, name))
+    if asked or any(dev_files.is_alive(pid) for pid in known.pids.values()):
+        return asked or before
+    try:
+        runtime.listen(before, name).close()
+    except state.StateError:
+        return 0
+    return before
 
 
 def default_driver() -> str:
