@@ -74,7 +74,7 @@ def test_a_routed_server_with_volume_and_address_is_created_changed_and_deleted(
     assert {one["addr"] for one in next(iter(machine.addresses.values()))} == {seen["private"], seen["public"]}
     (attachment,) = sdk.block_storage.get_volume(made["volume"]).attachments
     assert attachment["server_id"] == made["server"]
-    assert attachment["device"].startswith("/dev/vd")
+    assert attachment["device"].startswith("/dev/")
     assert sdk.network.get_ip(made["address"]).port_id == made["port"]
     assert sdk.network.get_port(made["port"]).device_id == made["server"]
 
@@ -91,12 +91,17 @@ def test_a_routed_server_with_volume_and_address_is_created_changed_and_deleted(
 
     stacks.update(name, by_replacement(changed))
     after = cli.physical(name, cloud=user)
-    assert {key for key in made if made[key] != after[key]} == {"subnet", "leg", "key", "server"}
-    assert cli.outputs(name, cloud=user)["private"].startswith("10.79.0.")
+    assert {key for key in made if made[key] != after[key]} == {"key", "server"}
+    assert cli.outputs(name, cloud=user)["private"] == seen["private"]
     assert sdk.compute.find_server(made["server"]) is None
     assert sdk.network.get_port(made["port"]).device_id == after["server"], "the port went on to the new server"
     assert sdk.block_storage.get_volume(made["volume"]).attachments[0]["server_id"] == after["server"]
     assert sdk.network.get_ip(made["address"]).port_id == made["port"]
+    elsewhere = copy.deepcopy(by_replacement(changed))
+    elsewhere["resources"]["subnet"]["properties"]["cidr"] = "10.79.0.0/24"
+    cli.openstack("stack", "update", "-t", stacks.write(elsewhere), name, cloud=user)
+    assert stacks.state(name) == "UPDATE_FAILED", "an address that a floating IP leads to stays"
+    assert "associated to a floating ip" in stacks.failures(name)
     stacks.delete(name)
 
 
@@ -113,9 +118,8 @@ def in_place(template: dict[str, Any]) -> dict[str, Any]:
 
 
 def by_replacement(template: dict[str, Any]) -> dict[str, Any]:
-    """Another prefix and another key: a new subnet and a new server, at the port, volume and address that there are."""
+    """Another key: a new server, at the port, volume and address that there are."""
     want = copy.deepcopy(template)
-    want["resources"]["subnet"]["properties"]["cidr"] = "10.79.0.0/24"
     want["resources"]["key"]["properties"]["name"] = {"list_join": ["-", [{"get_param": "OS::stack_name"}, "other"]]}
     return want
 

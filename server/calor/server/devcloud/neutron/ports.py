@@ -154,6 +154,7 @@ def alter(call: Call, doc: Doc, part: Doc) -> Doc:
     new = changed(call, PORT, doc, part)
     if "fixed_ips" in part:
         new["fixed_ips"] = allocation.allocate(call.docs, doc["network_id"], part["fixed_ips"], port_id=doc["id"])
+        _keep_floating(call, doc, new)
     if part.get("mac_address") and part["mac_address"] != doc["mac_address"]:
         new["mac_address"] = _mac(call, doc["network_id"], part["mac_address"])
     if "security_groups" in part or "port_security_enabled" in part:
@@ -161,6 +162,18 @@ def alter(call: Call, doc: Doc, part: Doc) -> Doc:
         new["security_groups"] = _groups(call, new, [] if asked is None else asked)
     new["allowed_address_pairs"] = _pairs(new)
     return call.docs.put("port", new)
+
+
+def _keep_floating(call: Call, doc: Doc, new: Doc) -> None:
+    """An address that a floating IP leads to stays."""
+    kept = {fixed["ip_address"] for fixed in new["fixed_ips"]}
+    if any(floating["fixed_ip_address"] not in kept for floating in call.docs.where("floatingip", port_id=doc["id"])):
+        raise ApiError(
+            400,
+            f"Bad port request: Cannot update the fixed_ips of the port {doc['id']}, because its original fixed_ip has "
+            "been associated to a floating ip.",
+            "BadRequest",
+        )
 
 
 def remove(call: Call) -> Answer:
