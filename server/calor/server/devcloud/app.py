@@ -10,16 +10,17 @@ from typing import Any
 from aiohttp import web
 
 from calor.server.devcloud import fault_routes
-from calor.server.devcloud.calls import Answer, ApiError, Call, Route, Service, Token
+from calor.server.devcloud.access import ApiError, Token
+from calor.server.devcloud.calls import Answer, Call, Route, Service
 from calor.server.devcloud.cinder import CINDER
 from calor.server.devcloud.cloud import Cloud
 from calor.server.devcloud.faults import Rule, Trouble, striking
 from calor.server.devcloud.glance import GLANCE
 from calor.server.devcloud.keystone import KEYSTONE
-from calor.server.devcloud.keystone.tokens import UNAUTHORIZED
 from calor.server.devcloud.neutron import NEUTRON
 from calor.server.devcloud.nova import NOVA
 from calor.server.devcloud.swift import SWIFT
+from calor.server.devcloud.tokens import UNAUTHORIZED
 
 SERVICES = (KEYSTONE, NOVA, GLANCE, NEUTRON, CINDER, SWIFT)
 CLOUD = web.AppKey("cloud", Cloud)

@@ -1,22 +1,27 @@
 """The one object that all services of a dev cloud share: documents, tokens, driver, faults and where files lie."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
-from calor.server.devcloud.calls import Call, Token
 from calor.server.devcloud.documents import Documents
-from calor.server.devcloud.driver import GUEST_API_ADDRESS, KNOWN_GUEST_PORTS, Driver
+from calor.server.devcloud.driver import Driver
 from calor.server.devcloud.faults import Faults
-from calor.server.devcloud.keystone.tokens import Tokens
+from calor.server.devcloud.tokens import Tokens
 
-if TYPE_CHECKING:
-    from calor.server.devcloud.calls import Service
 
-REGION = "RegionOne"
-INTERFACES = ("public", "internal", "admin")
+class Listed(Protocol):
+    """What the catalog says of a service. ``endpoint`` is a path, with ``{project_id}`` where the service has it."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def endpoint(self) -> str: ...
+    @property
+    def aliases(self) -> tuple[str, ...]: ...
 
 
 @dataclass(kw_only=True)
@@ -34,7 +39,7 @@ class Cloud:
     cfn: str
     admin_token: str = field(repr=False)
     faults: Faults = field(default_factory=Faults)
-    services: "tuple[Service, ...]" = ()
+    services: tuple[Listed, ...] = ()
     image_paths: Mapping[str, Path] = field(default_factory=dict)
 
     @property
@@ -48,38 +53,3 @@ class Cloud:
     @property
     def images(self) -> Path:
         return self.state / "images"
-
-    def catalog(self, call: Call, token: Token) -> list[dict[str, Any]]:
-        """The service catalog as this client reaches us: a guest gets addresses that work for guests."""
-        project = token.project_id
-        entries = [
-            (service.type, service.name, call.url(service.endpoint.format(project_id=project)))
-            for service in self.services
-        ]
-        entries += [
-            (alias, service.name + "-" + alias, call.url(service.endpoint.format(project_id=project)))
-            for service in self.services
-            for alias in service.aliases
-        ]
-        inside = call.request.host.partition(":")[0] == GUEST_API_ADDRESS
-        orchestration = _for_guests("orchestration", self.orchestration) if inside else self.orchestration
-        cfn = _for_guests("cfn", self.cfn) if inside else self.cfn
-        entries.append(("orchestration", "calor", f"{orchestration}/v1/{project}"))
-        entries.append(("cloudformation", "calor-cfn", f"{cfn}/v1"))
-        return [_entry(*entry) for entry in entries]
-
-
-def _for_guests(name: str, outside: str) -> str:
-    return f"{outside.partition(':')[0]}://{GUEST_API_ADDRESS}:{KNOWN_GUEST_PORTS[name]}"
-
-
-def _entry(kind: str, name: str, url: str) -> dict[str, Any]:
-    endpoints = [
-        {"id": _stable_id(kind, side), "interface": side, "region_id": REGION, "region": REGION, "url": url}
-        for side in INTERFACES
-    ]
-    return {"endpoints": endpoints, "id": _stable_id(kind), "type": kind, "name": name}
-
-
-def _stable_id(*parts: str) -> str:
-    return hashlib.sha256("/".join(parts).encode()).hexdigest()[:32]

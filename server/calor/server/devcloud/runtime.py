@@ -16,10 +16,10 @@ from calor.server.devcloud.cloud import Cloud
 from calor.server.devcloud.documents import Documents
 from calor.server.devcloud.driver import KNOWN_GUEST_PORTS, Driver
 from calor.server.devcloud.fabric import Fabric
-from calor.server.devcloud.keystone.tokens import Tokens
 from calor.server.devcloud.metadata import MetadataDocuments
 from calor.server.devcloud.nova.machines import Machines
 from calor.server.devcloud.tasks import Workers
+from calor.server.devcloud.tokens import Tokens
 
 log = logging.getLogger(__name__)
 HOST = "127.0.0.1"

@@ -10,7 +10,6 @@ from calor.server.devcloud.documents import Doc, Documents
 from calor.server.devcloud.glance.images import make as make_image
 from calor.server.devcloud.keystone.directory import new_project, new_role, new_user
 from calor.server.devcloud.keystone.passwords import hash_password, is_password
-from calor.server.devcloud.keystone.roles import grant
 from calor.server.devcloud.neutron.addresses import random_mac
 from calor.server.devcloud.neutron.networks import NETWORK
 from calor.server.devcloud.neutron.ports import PORT
@@ -18,6 +17,7 @@ from calor.server.devcloud.neutron.routers import GATEWAY, INTERFACE, ROUTER
 from calor.server.devcloud.neutron.security_groups import default_group
 from calor.server.devcloud.neutron.subnets import SUBNET, planned
 from calor.server.devcloud.nova import flavors, keypairs
+from calor.server.devcloud.roles import grant
 
 PROJECTS = ("admin", "demo", "service")
 ROLES = ("admin", "manager", "member", "reader", "service", "heat_stack_owner", "heat_stack_user")

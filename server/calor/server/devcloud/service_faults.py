@@ -2,7 +2,7 @@
 
 from aiohttp import web
 
-from calor.server.devcloud.calls import ApiError
+from calor.server.devcloud.access import ApiError
 
 FAULT_NAMES = {
     400: "badRequest",

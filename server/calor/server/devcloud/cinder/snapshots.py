@@ -1,6 +1,7 @@
 """Snapshots of volumes."""
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, new_id, now_micro, page, post, put
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, new_id, now_micro, page, post, put
 from calor.server.devcloud.cinder.volumes import check_metadata
 from calor.server.devcloud.cinder.volumes import find as find_volume
 from calor.server.devcloud.documents import Doc

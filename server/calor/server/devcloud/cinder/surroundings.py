@@ -1,6 +1,7 @@
 """What clients look at around volumes: versions, types, limits, quotas, zones, attachments, services."""
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, new_id, now, post
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, new_id, now, post
 from calor.server.devcloud.documents import Doc
 
 QUOTAS = {

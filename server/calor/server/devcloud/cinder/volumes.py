@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, new_id, now_micro, page, post, put
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, new_id, now_micro, page, post, put
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.faults import fate
 from calor.server.devcloud.tasks import enqueue, withdraw

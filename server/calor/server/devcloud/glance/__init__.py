@@ -2,7 +2,8 @@
 
 from aiohttp import web
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, Service, get
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, Service, get
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.glance import images
 

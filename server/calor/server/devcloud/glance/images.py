@@ -6,21 +6,8 @@ from typing import Any
 from aiohttp import web
 
 from calor.server.devcloud import uploads
-from calor.server.devcloud.calls import (
-    Answer,
-    ApiError,
-    Call,
-    Route,
-    delete,
-    get,
-    is_uuid,
-    new_id,
-    now,
-    page,
-    patch,
-    post,
-    put,
-)
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, Route, delete, get, is_uuid, new_id, now, page, patch, post, put
 from calor.server.devcloud.documents import Doc, Documents
 
 BASE = frozenset(

@@ -2,7 +2,8 @@
 
 import secrets
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, new_hex, post
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, new_hex, post
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.keystone.directory import forbid, listed, missing, show
 from calor.server.devcloud.keystone.passwords import hash_password

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, Route, Token, get, post
+from calor.server.devcloud.access import ApiError, Token
+from calor.server.devcloud.calls import Answer, Call, Route, get, post
 from calor.server.devcloud.documents import Doc
+from calor.server.devcloud.keystone.catalog import service_catalog
 from calor.server.devcloud.keystone.passwords import is_password
-from calor.server.devcloud.keystone.roles import effective_roles
-from calor.server.devcloud.keystone.tokens import UNAUTHORIZED
+from calor.server.devcloud.roles import effective_roles
+from calor.server.devcloud.tokens import UNAUTHORIZED
 
 DOMAIN = {"id": "default", "name": "Default"}
 
@@ -161,7 +163,7 @@ def describe(call: Call, token: Token, *, catalog: bool = True) -> dict[str, Any
     if token.roles:
         body["roles"] = [{"id": role["id"], "name": role["name"]} for role in token.roles]
         if catalog:
-            body["catalog"] = call.cloud.catalog(call, token)
+            body["catalog"] = service_catalog(call, token)
     if token.application_credential is not None:
         credential = token.application_credential
         restricted = not credential["unrestricted"]
@@ -198,7 +200,7 @@ def revoke(call: Call) -> Answer:
 
 
 def catalog(call: Call) -> Any:
-    return {"catalog": call.cloud.catalog(call, call.token), "links": {"self": call.url("/identity/v3/auth/catalog")}}
+    return {"catalog": service_catalog(call, call.token), "links": {"self": call.url("/identity/v3/auth/catalog")}}
 
 
 def own_projects(call: Call) -> Any:

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, new_hex, patch, post, put
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, new_hex, patch, post, put
 from calor.server.devcloud.documents import Doc
+from calor.server.devcloud.keystone.catalog import service_catalog
 from calor.server.devcloud.keystone.passwords import hash_password
-from calor.server.devcloud.keystone.roles import grant, grant_id
+from calor.server.devcloud.roles import grant, grant_id
 
 PLURAL = {"user": "users", "project": "projects", "role": "roles"}
 HIDDEN = frozenset({"password_hash", "secret_version"})
@@ -253,7 +255,7 @@ def show_domain(call: Call) -> Doc:
 
 def list_services(call: Call) -> Doc:
     admin_only(call, "list_services")
-    entries = call.cloud.catalog(call, call.token)
+    entries = service_catalog(call, call.token)
     services = [{"id": e["id"], "name": e["name"], "type": e["type"], "enabled": True, "links": {}} for e in entries]
     if "type" in call.query:
         services = [entry for entry in services if entry["type"] == call.query["type"]]
@@ -264,7 +266,7 @@ def list_endpoints(call: Call) -> Doc:
     admin_only(call, "list_endpoints")
     endpoints = [
         {**endpoint, "service_id": entry["id"], "enabled": True, "links": {}}
-        for entry in call.cloud.catalog(call, call.token)
+        for entry in service_catalog(call, call.token)
         for endpoint in entry["endpoints"]
     ]
     return listed(call, "endpoints", endpoints)

@@ -1,9 +1,10 @@
 """OS-TRUST: a user lets another act for him in one project."""
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, Token, delete, get, new_hex, post
+from calor.server.devcloud.access import ApiError, Token
+from calor.server.devcloud.calls import Answer, Call, delete, get, new_hex, post
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.keystone.directory import forbid, listed, missing, show
-from calor.server.devcloud.keystone.roles import effective_roles
+from calor.server.devcloud.roles import effective_roles
 
 NOT_AUTHORIZED = "You are not authorized to perform the requested action"
 

@@ -2,7 +2,8 @@
 
 from aiohttp import web
 
-from calor.server.devcloud.calls import ApiError, Service
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Service
 from calor.server.devcloud.neutron import (
     floating_ips,
     networks,

@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calor.server.devcloud.calls import ApiError, Call, is_uuid, new_id, now, page
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Call, is_uuid, new_id, now, page
 from calor.server.devcloud.documents import Doc
 
 NOT_FILTERS = frozenset({"fields", "limit", "marker", "sort_key", "sort_dir", "page_reverse"})

@@ -1,6 +1,7 @@
 """Networks."""
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, post, put
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, post, put
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.neutron.collections import Kind, begun, changed, conflict, found, listed, own
 

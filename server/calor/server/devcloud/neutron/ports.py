@@ -3,7 +3,8 @@
 import re
 from typing import Any
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, post, put
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, post, put
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.neutron import addresses, allocation
 from calor.server.devcloud.neutron.collections import (

@@ -3,7 +3,8 @@
 import ipaddress
 from typing import Any
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, new_id, now, post, put
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, new_id, now, post, put
 from calor.server.devcloud.documents import Doc, Documents
 from calor.server.devcloud.neutron.collections import Kind, bad, begun, changed, conflict, listed
 

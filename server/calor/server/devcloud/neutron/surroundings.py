@@ -1,6 +1,7 @@
 """What clients look at around the collections: versions, extensions, quotas, zones, agents, tags."""
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, Handler, delete, get, now, put
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, Handler, delete, get, now, put
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.neutron.collections import Kind, bad, found, own
 from calor.server.devcloud.neutron.floating_ips import FLOATING

@@ -6,7 +6,8 @@ from typing import Any
 
 from aiohttp import web
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, Route
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, Route
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.driver import DriverError
 from calor.server.devcloud.nova import flavors

@@ -2,7 +2,8 @@
 
 import string
 
-from calor.server.devcloud.calls import ApiError, Call, new_id, now_micro
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Call, new_id, now_micro
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.tasks import enqueue
 

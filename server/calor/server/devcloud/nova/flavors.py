@@ -1,6 +1,7 @@
 """Flavors and their extra specs."""
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, new_id, page, post, put
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, new_id, page, post, put
 from calor.server.devcloud.documents import Doc, Documents
 from calor.server.devcloud.nova.microversions import asked
 

@@ -7,7 +7,8 @@ import re
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, now_micro, post
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, now_micro, post
 from calor.server.devcloud.documents import Doc, Documents
 from calor.server.devcloud.nova.microversions import asked
 

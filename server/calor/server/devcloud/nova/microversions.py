@@ -1,6 +1,7 @@
 """Which microversion a call speaks."""
 
-from calor.server.devcloud.calls import ApiError, Call
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Call
 
 MINIMUM, MAXIMUM = (2, 1), (2, 87)
 

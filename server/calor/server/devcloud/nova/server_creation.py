@@ -4,7 +4,8 @@ import base64
 import re
 from typing import Any
 
-from calor.server.devcloud.calls import ApiError, Call, new_id, new_password, now
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Call, new_id, new_password, now
 from calor.server.devcloud.cinder.volumes import make as make_volume
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.faults import fate

@@ -1,6 +1,7 @@
 """What hangs on one server: metadata, tags, addresses, groups, interfaces, volume attachments, actions taken."""
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, post, put
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, post, put
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.neutron.security_groups import default_group
 from calor.server.devcloud.nova import attaching

@@ -2,7 +2,8 @@
 
 import re
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, page, post, put
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, page, post, put
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.nova import server_creation, states
 from calor.server.devcloud.nova.microversions import asked

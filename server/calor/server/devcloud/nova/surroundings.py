@@ -1,6 +1,7 @@
 """What clients look at around servers: versions, zones, limits, quotas, hypervisors, services, groups."""
 
-from calor.server.devcloud.calls import Answer, ApiError, Call, delete, get, new_id, post
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Answer, Call, delete, get, new_id, post
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.nova.microversions import MAXIMUM, MINIMUM, asked, text
 from calor.server.devcloud.nova.server_views import HOST

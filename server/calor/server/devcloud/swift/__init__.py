@@ -2,7 +2,8 @@
 
 from aiohttp import web
 
-from calor.server.devcloud.calls import ApiError, Service
+from calor.server.devcloud.access import ApiError
+from calor.server.devcloud.calls import Service
 from calor.server.devcloud.swift import storage
 
 TITLES = {401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 409: "Conflict", 422: "Unprocessable Entity"}

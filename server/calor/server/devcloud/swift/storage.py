@@ -10,7 +10,8 @@ from typing import Any
 from aiohttp import web
 
 from calor.server.devcloud import uploads
-from calor.server.devcloud.calls import ApiError, Call, Route, Token
+from calor.server.devcloud.access import ApiError, Token
+from calor.server.devcloud.calls import Call, Route
 from calor.server.devcloud.documents import Doc
 from calor.server.devcloud.swift import temp_urls
 

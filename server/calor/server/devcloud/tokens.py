@@ -10,9 +10,9 @@ from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from calor.server.devcloud.calls import ApiError, Token
+from calor.server.devcloud.access import ApiError, Token
 from calor.server.devcloud.documents import Doc, Documents
-from calor.server.devcloud.keystone.roles import effective_roles
+from calor.server.devcloud.roles import effective_roles
 
 LIFETIME = datetime.timedelta(hours=24)
 UNAUTHORIZED = "The request you have made requires authentication."
