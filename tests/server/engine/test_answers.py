@@ -190,3 +190,26 @@ async def test_the_catalogue_knows_types_versions_and_functions(engine: Any) -> 
     assert any(one["aliases"] for one in catalogue.template_versions())
     (service,) = await catalogue.services()
     assert service.is_up
+
+
+async def test_outputs_show_what_is_there_while_the_stack_is_made(engine: Any) -> None:
+    text = """\
+heat_template_version: 2021-04-16
+resources:
+  first: {type: "OS::Heat::Value", properties: {value: early}}
+  slow: {type: "OS::Heat::TestResource", properties: {value: late, action_wait_secs: {create: 30}}, depends_on: first}
+outputs:
+  first: {value: {get_attr: [first, value]}}
+  slow: {value: {get_attr: [slow, output]}}
+"""
+    stack = await engine.create("so-far", text)
+
+    async def begun() -> bool:
+        return (await engine.resources(stack))["slow"].action.value == "CREATE"
+
+    await engine.until(begun)
+    outputs = await engine.stacks.outputs(USER, "so-far", stack.id)
+    assert {one.name: one.value for one in outputs} == {"first": "early", "slow": None}
+    assert (await engine.show(stack)).status.value == "IN_PROGRESS"
+    await engine.delete(stack)
+    await engine.reached(stack, "DELETE_COMPLETE")

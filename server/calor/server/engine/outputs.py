@@ -10,7 +10,6 @@ from calor.server.engine.bench import Bench
 from calor.server.engine.sealing import Sealing
 from calor.server.engine.views import OutputView
 from calor.server.errors import CalorError
-from calor.server.store.rows import StackRow
 from calor.server.store.states import Action, Status
 from calor.server.template import plain, resolve, reveal
 
@@ -51,7 +50,8 @@ def resolved(bench: Bench) -> str:
     return bench.tools.sealing.text(items)
 
 
-def views(stack: StackRow, sealing: Sealing) -> Sequence[OutputView]:
+def views(text: str | None, sealing: Sealing) -> Sequence[OutputView]:
+    """Outputs as kept in a stack's row, or as just `resolved`."""
     return [
         OutputView(
             name=item["name"],
@@ -59,5 +59,5 @@ def views(stack: StackRow, sealing: Sealing) -> Sequence[OutputView]:
             value=reveal(item.get("value")),
             error=item.get("error"),
         )
-        for item in sealing.value(stack.outputs) or ()
+        for item in sealing.value(text) or ()
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calor.server.engine import listing, outputs, presenting, previewing, requests
+from calor.server.engine import listing, outputs, presenting, previewing, reading, requests
 from calor.server.engine.checking import Checks
 from calor.server.engine.finding import Finder
 from calor.server.engine.revisions import Blueprints
@@ -50,9 +50,8 @@ class StackAnswers:
 
     async def show(self, caller: Caller, name: str, ident: str, *, outputs: bool = True) -> StackView:
         stack = await self._find.stack(caller, name, ident, deleted=True)
-        return presenting.stack(
-            stack, await self._shown(stack), self._outputs(stack) if outputs and stack.deleted_at is None else None
-        )
+        found = await self._outputs(stack) if outputs and stack.deleted_at is None else None
+        return presenting.stack(stack, await self._shown(stack), found)
 
     async def list(self, caller: Caller, query: StackQuery) -> tuple[Sequence[StackView], int]:
         rows = await queries.stacks(
@@ -75,7 +74,7 @@ class StackAnswers:
         return await self._blueprints.files(await self._stored_revision(caller, name, ident))
 
     async def outputs(self, caller: Caller, name: str, ident: str) -> Sequence[OutputView]:
-        return self._outputs(await self._find.stack(caller, name, ident, deleted=True))
+        return await self._outputs(await self._find.stack(caller, name, ident, deleted=True))
 
     async def output(self, caller: Caller, name: str, ident: str, key: str) -> OutputView:
         for view in await self.outputs(caller, name, ident):
@@ -90,8 +89,12 @@ class StackAnswers:
         row = await queries.revision(self._tools.database, revision_id)
         return presenting.pseudo(stack) if row is None else row.shown
 
-    def _outputs(self, stack: StackRow) -> Sequence[OutputView]:
-        return outputs.views(stack, self._tools.sealing)
+    async def _outputs(self, stack: StackRow) -> Sequence[OutputView]:
+        """As kept; before the end of a stack's first operation, as far as its resources are there."""
+        text = stack.outputs
+        if text is None and stack.revision_id is not None and stack.deleted_at is None:
+            text = outputs.resolved(await reading.bench_of(self._tools, self._blueprints, stack))
+        return outputs.views(text, self._tools.sealing)
 
     async def _stored_revision(self, caller: Caller, name: str, ident: str) -> RevisionRow:
         stack = await self._find.stack(caller, name, ident, deleted=True)
