@@ -1,8 +1,10 @@
 """Opens the database: pragmas, retries, the check of the schema, and its upgrade."""
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -33,16 +35,23 @@ class SchemaUnknown(Exception):
 
 
 class Database:
-    """Connections with short transactions; what the database asks to try again is tried again."""
+    """Connections with short transactions; what the database asks to try again is tried again.
+
+    SQLite has one writer at a time, and whoever finds it busy tries again by chance, some for seconds: there the
+    transactions of this process take turns.
+    """
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
+        self._turn: AbstractAsyncContextManager[Any] = (
+            asyncio.Lock() if engine.dialect.name == "sqlite" else contextlib.nullcontext()
+        )
 
     async def transaction(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """Run ``work`` in one transaction, again from its start after a deadlock or a serialisation failure."""
         for attempt in range(ATTEMPTS):
             try:
-                async with self._engine.begin() as connection:
+                async with self._turn, self._engine.begin() as connection:
                     return await work(connection)
             except DBAPIError as error:
                 if not is_retryable(error) or attempt == ATTEMPTS - 1:
