@@ -1,5 +1,6 @@
 """Attributes that move by themselves are read again once something else was done to their resource."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -42,6 +43,17 @@ class Book(ResourceType[Onto]):
         return at.me.id
 
 
+class Gate(ResourceType[Nothing]):
+    name, props = "Test::Gate", Nothing
+    opened: ClassVar[asyncio.Event] = asyncio.Event()
+
+    async def settle(self, at: Context, want: Nothing) -> None:
+        await self.opened.wait()
+
+    async def create(self, at: Context, want: Nothing) -> str:
+        return at.me.id
+
+
 TEXT = """\
 heat_template_version: 2021-04-16
 resources:
@@ -73,3 +85,29 @@ async def test_who_comes_after_an_attachment_sees_it(world: Any) -> None:
     outputs = {output.name: output.value for output in view.outputs}
     assert outputs == {"after": {"books": ["book"], "first": "book"}, "books": ["book"]}
     assert not [event for event in events if event.startswith(("shelf UPDATE", "book UPDATE", "after UPDATE"))]
+
+
+async def test_who_comes_after_an_attachment_and_a_crash_sees_it_too(world: Any) -> None:
+    world.types += [Shelf, Book, Gate]
+    text = TEXT.replace("depends_on: book", "depends_on: gate").replace(
+        "  after:", '  gate: {type: "Test::Gate", depends_on: book}\n  after:', 1
+    )
+    engine = await world.engine()
+    await engine.orchestrator.start()
+    stack = await engine.create("shelves", text)
+
+    async def at_the_gate() -> bool:
+        return (await engine.resources(stack))["gate"].physical_id is not None
+
+    await engine.until(at_the_gate)
+    await engine.orchestrator.stop()
+    await engine.database.close()
+    Gate.opened.set()
+    engine = await world.engine()
+    await engine.orchestrator.start()
+    try:
+        view = await engine.reached(stack, "CREATE_COMPLETE")
+    finally:
+        await engine.orchestrator.stop()
+        await engine.database.close()
+    assert {one.name: one.value for one in view.outputs}["after"] == {"books": ["book"], "first": "book"}

@@ -106,6 +106,10 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.scope = StoredScope(self.stack.name, self.blueprint.kinds, self.current, self.tools.sealing)
+        for row in self.tree.rows_of(self.stack_id):  # what this operation did before a crash moved others too
+            kind = self.blueprint.kinds.get(row.name)
+            if kind is not None and not kind.pure and row.updated_at >= self.stack.started_at:
+                self.moved |= set(row.requires)
 
     @property
     def stack(self) -> StackRow:
