@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 
-from benchmarks import guests, language, process, signals, stacks
+from benchmarks import guests, language, process, servers, signals, stacks
 
 BENCHES = {
     "cold-start": process.cold_start,
@@ -20,6 +20,7 @@ BENCHES = {
     "waiting-agents": guests.waiting_agents,
     "server-boot": guests.server_boot,
     "deployment-to-hook": guests.deployment_to_hook,
+    "servers": servers.servers,
 }
 
 
