@@ -45,7 +45,7 @@ class Beats:
                 {
                     "run_id": ours.get("run_id") or running.deployment.run_id,
                     "deployment_id": running.deployment.deployment_id,
-                    "step": running.step,
+                    "step": running.where(),
                     "tail": running.tail(),
                 }
             )

@@ -10,7 +10,7 @@ import select
 import time
 from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
-from calor.agent import launching, outputs
+from calor.agent import launching, outputs, steps
 from calor.agent.attempts import Attempt, Outcome
 from calor.agent.collecting import Collection, Collector
 from calor.agent.deployments import Deployment, parse
@@ -31,6 +31,11 @@ class Running(NamedTuple):
     deployment: Deployment
     step: str
     attempt: Attempt
+
+    def where(self) -> str:
+        """Which deployment this is, and what its hook says it is doing (``steps``)."""
+        said = steps.current(self.attempt.directory)
+        return "{}: {}".format(self.step, said) if said else self.step
 
     def tail(self) -> str:
         """The last lines it printed, without the secrets among its inputs."""
