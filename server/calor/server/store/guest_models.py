@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from calor.server.store.base import Base, long_text
-from calor.server.store.models import Id, Word
+from calor.server.store.models import BigId, Id, Word
 
 
 class Signal(Base):
@@ -30,7 +30,8 @@ class SoftwareConfig(Base):
 
 
 class SoftwareDeployment(Base):
-    """``run_id`` belongs to one (deployment, config, action); ``values`` is sealed: inputs and outputs."""
+    """``run_id`` belongs to one (deployment, config, action); ``values`` is sealed: inputs and outputs. ``source_id``
+    names the deployment that a run on demand is of, ``asked_by`` who asked for it."""
 
     __tablename__ = "software_deployment"
     id: Mapped[str] = mapped_column(Id, primary_key=True)
@@ -46,6 +47,10 @@ class SoftwareDeployment(Base):
     values: Mapped[str] = mapped_column(long_text())
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime | None]
+    source_id: Mapped[str | None] = mapped_column(Id, index=True)
+    asked_by: Mapped[str | None] = mapped_column(Word)
+    cancelled_by: Mapped[str | None] = mapped_column(Word)
+    cancelled_at: Mapped[datetime | None]
 
 
 class Mailbox(Base):
@@ -59,7 +64,7 @@ class Mailbox(Base):
 class Guest(Base):
     """What runs inside one server resource. ``generation`` counts re-armings of the bootstrap
     token; ``secret_key`` and ``password`` are sealed;
-    ``secret_hash`` is the SHA-256 of the guest's own secret."""
+    ``secret_hash`` is the SHA-256 of the guest's own secret; ``verdict`` (sealed) is what its cloud-init came to."""
 
     __tablename__ = "guest"
     resource_id: Mapped[str] = mapped_column(Id, primary_key=True)
@@ -75,6 +80,7 @@ class Guest(Base):
     state: Mapped[str] = mapped_column(Word)
     detail: Mapped[str] = mapped_column(long_text())
     last_contact: Mapped[datetime | None]
+    verdict: Mapped[str | None] = mapped_column(long_text())
 
 
 class Run(Base):
@@ -87,3 +93,27 @@ class Run(Base):
     outcome: Mapped[str] = mapped_column(Word)
     body: Mapped[str] = mapped_column(long_text())
     at: Mapped[datetime]
+
+
+class OutputPiece(Base):
+    """What a run printed: bytes ``begin`` to ``end`` of one stream of one attempt, secrets masked; ``data`` is sealed.
+    It outlives its deployment and its stack until it is too old."""
+
+    __tablename__ = "output_piece"
+    number: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=True)
+    run_id: Mapped[str] = mapped_column(Id)
+    attempt: Mapped[int]
+    stream: Mapped[str] = mapped_column(sa.String(16))
+    begin: Mapped[int] = mapped_column(sa.BigInteger)
+    end: Mapped[int] = mapped_column(sa.BigInteger)
+    deployment_id: Mapped[str] = mapped_column(Id, index=True)
+    stack_id: Mapped[str | None] = mapped_column(Id)
+    root_id: Mapped[str | None] = mapped_column(Id)
+    resource_name: Mapped[str] = mapped_column(Word)
+    data: Mapped[str] = mapped_column(long_text())
+    at: Mapped[datetime] = mapped_column(index=True)
+
+    __table_args__ = (
+        sa.UniqueConstraint("run_id", "attempt", "stream", "begin"),
+        sa.Index("ix_output_piece_root_id_number", "root_id", "number"),
+    )
