@@ -14,7 +14,11 @@ from typing import Any
 import openstack
 import pytest
 
-CLIENT = Path(sys.executable).with_name("openstack")
+sys.path.insert(0, str(Path(__file__).parent / "clients"))  # tests are no packages: this is how they share code
+
+from openstack_client import OpenStackClient
+
+CLIENT = OpenStackClient()
 CALOR = Path(sys.executable).with_name("calor")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -83,15 +87,16 @@ class DevCloud:
         assert answer.returncode == 0, f"{command}\n{answer.stdout}\n{answer.stderr}\n{self.tail()}"
         return answer.stdout
 
-    def run(self, *arguments: str, cloud: str = "calor", limit: float = 300) -> subprocess.CompletedProcess[str]:
-        """The unmodified `openstack` client."""
+    def run(
+        self, *arguments: str, cloud: str = "calor", limit: float = 300, plain: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        """The unmodified `openstack` client; if ``plain``, as a program of its own."""
         environment = dict(os.environ, OS_CLIENT_CONFIG_FILE=str(self.ready["clouds_yaml"]), OS_CLOUD=cloud)
-        command = [str(CLIENT), *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit)
+        return CLIENT.run(arguments, environment, limit, plain=plain)
 
-    def openstack(self, *arguments: str, cloud: str = "calor", limit: float = 300) -> str:
+    def openstack(self, *arguments: str, **more: Any) -> str:
         """Like `run`, but it must succeed; answers stdout."""
-        answer = self.run(*arguments, cloud=cloud, limit=limit)
+        answer = self.run(*arguments, **more)
         assert answer.returncode == 0, (
             f"openstack {' '.join(arguments)}\n{answer.stdout}\n{answer.stderr}\n{self.tail()}"
         )
@@ -121,6 +126,10 @@ def _alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):  # the latter where it ends between opening and reading
         return False
+
+
+def pytest_unconfigure() -> None:
+    CLIENT.close()
 
 
 @pytest.fixture

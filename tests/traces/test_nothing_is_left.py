@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-pytestmark = [pytest.mark.slow, pytest.mark.root]
+pytestmark = [pytest.mark.slow, pytest.mark.root, pytest.mark.alone]
 
 
 def made_stacks(cloud: Any) -> None:
