@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -34,12 +35,25 @@ class ResourceContext:
         self.cloud = cloud
         self.attempted = False
         self.listened: set[str] = set()
-        stack = tree.stacks[row.stack_id]
-        self._stack_row = stack
-        self.urls = GuestUrls(tools.settings, tools.signer, stack, self._find)
-        self.guests = StackGuests(tools.identities, stack.id, stack.project_id)
-        self.configs = ProjectConfigs(tools.configs, stack.project_id)
-        self.deployments = StackDeployments(tools.deployments, stack.project_id, stack.id, tree.fence, cloud)
+        self._stack_row = tree.stacks[row.stack_id]
+        self._remembered: tuple[str | None, Mapping[str, Any]] = (None, {})
+
+    @functools.cached_property
+    def urls(self) -> GuestUrls:
+        return GuestUrls(self._tools.settings, self._tools.signer, self._stack_row, self._find)
+
+    @functools.cached_property
+    def guests(self) -> StackGuests:
+        return StackGuests(self._tools.identities, self._stack_row.id, self._stack_row.project_id)
+
+    @functools.cached_property
+    def configs(self) -> ProjectConfigs:
+        return ProjectConfigs(self._tools.configs, self._stack_row.project_id)
+
+    @functools.cached_property
+    def deployments(self) -> StackDeployments:
+        stack = self._stack_row
+        return StackDeployments(self._tools.deployments, stack.project_id, stack.id, self._tree.fence, self.cloud)
 
     @property
     def row(self) -> ResourceRow:
@@ -61,7 +75,7 @@ class ResourceContext:
             type=self._kind.name,
             physical_name=physical_name(self._stack_row.name, row.name, row.id, self._kind.physical_name_limit),
             physical_id=row.physical_id,
-            data=self._tools.sealing.value(row.data) or {},
+            data=self._known(row.data),
             metadata=self._tools.sealing.value(row.meta) or {},
             attempted=self.attempted,
         )
@@ -71,13 +85,21 @@ class ResourceContext:
         return self._tools.settings.options
 
     async def remember(self, **data: Any) -> None:
-        kept = dict(self._tools.sealing.value(self.row.data) or {})
+        kept = dict(self._known(self.row.data))
         for name, value in data.items():
             if value is None:
                 kept.pop(name, None)
             else:
                 kept[name] = value
-        await self.put(data=self._tools.sealing.secret(kept) if kept else None)
+        sealed = self._tools.sealing.secret(kept) if kept else None
+        await self.put(data=sealed)
+        self._remembered = (sealed, kept)
+
+    def _known(self, data: str | None) -> Mapping[str, Any]:
+        """What is remembered, opened once for each text."""
+        if self._remembered[0] != data:
+            self._remembered = (data, self._tools.sealing.value(data) or {})
+        return self._remembered[1]
 
     async def write_metadata(self, metadata: Mapping[str, Any]) -> None:
         await self.put(meta=self._tools.sealing.text(metadata))

@@ -33,7 +33,10 @@ async def release(bench: Bench, old: ResourceRow | None, kind: ResourceType[Any]
 
 
 def is_released(bench: Bench, row: ResourceRow) -> bool:
-    return row.data is not None and bool(bench.tools.sealing.value(row.data).get(RELEASED))
+    kind = bench.kind(row)
+    if row.data is None or kind is None or type(kind).release is ResourceType.release:
+        return False
+    return bool(bench.tools.sealing.value(row.data).get(RELEASED))
 
 
 async def reclaim(bench: Bench, row: ResourceRow, kind: ResourceType[Any], stop: Stop) -> None:

@@ -1,12 +1,12 @@
 """Physical names: unique, the same after a crash, cut to a type's limit."""
 
 import base64
-import uuid
 
 
 def short_id(ident: str) -> str:
     """Twelve characters of a UUID's random part, as Heat shortens ids."""
-    return base64.b32encode(uuid.UUID(ident).bytes)[:20].decode().lower()[4:16]
+    first_ten_bytes = bytes.fromhex(ident.replace("-", "")[:20])
+    return base64.b32encode(first_ten_bytes).decode().lower()[4:16]
 
 
 def physical_name(stack_name: str, resource_name: str, ident: str, limit: int) -> str:

@@ -18,11 +18,10 @@ class Sealing:
         """A `Secret` anywhere in the value seals the whole; it is a `Secret` again when read."""
         if has_secret(value):
             return self.secret(value)
-        return _CLEAR + json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_read)
+        return _CLEAR + _CLEARLY.encode(value)
 
     def secret(self, value: Any) -> str:
-        marked = json.loads(json.dumps(plain(value), ensure_ascii=False, default=_marked))
-        return _SEALED + self._vault.seal(marked)
+        return _SEALED + self._vault.seal_text(_MARKING.encode(plain(value)))
 
     def value(self, text: str | None) -> Any:
         """None for no text. Raises `SealBroken`."""
@@ -39,6 +38,10 @@ def _read(value: Any) -> Any:
 
 def _marked(value: Any) -> Any:
     return {_MARK: value.value} if isinstance(value, Secret) else str(value)
+
+
+_CLEARLY = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_read)
+_MARKING = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_marked)
 
 
 def _unmarked(value: Any) -> Any:

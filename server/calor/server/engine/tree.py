@@ -1,6 +1,7 @@
 """The rows of one tree in memory, and the only way in which they change: through the journal, fenced."""
 
 import dataclasses
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,9 +12,12 @@ from calor.server.store.models import Resource, Stack
 from calor.server.store.rows import ResourceRow, StackRow
 from calor.server.store.writes import Change, Fence, Insert, Remove, Write
 
+_VALUES = {of: operator.attrgetter(*of.__slots__) for of in (StackRow, ResourceRow)}
+
 
 def values_of(row: StackRow | ResourceRow) -> dict[str, Any]:
-    return {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
+    of = type(row)
+    return dict(zip(of.__slots__, _VALUES[of](row), strict=True))
 
 
 class Tree:

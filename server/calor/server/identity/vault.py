@@ -26,8 +26,11 @@ class Vault:
 
     def seal(self, value: Any) -> str:
         """``value`` is what JSON can hold. The text differs each time."""
-        plain = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-        return self._fernet.encrypt(plain).decode("ascii")
+        return self.seal_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+    def seal_text(self, text: str) -> str:
+        """``text`` is JSON already."""
+        return self._fernet.encrypt(text.encode("utf-8", "surrogatepass")).decode("ascii")
 
     def open(self, sealed: str) -> Any:
         """The sealed value. Raises `SealBroken`."""

@@ -83,19 +83,19 @@ async def carry_out(connection: AsyncConnection, writes: Iterable[Write]) -> Non
 
 
 async def _insert(connection: AsyncConnection, model: Model, rows: Sequence[Mapping[str, Any]]) -> None:
-    by_columns: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    by_columns: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
-        by_columns.setdefault(tuple(row), []).append(_columns(model, row))
-    for group in by_columns.values():
-        await connection.execute(sa.insert(model.__table__), group)  # type: ignore[arg-type]  # a Table, always
-
-
-def _columns(model: Model, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Attribute names to column names: they differ where Python or SQLAlchemy has a word reserved."""
-    return {_column(model, name): value for name, value in values.items()}
+        by_columns.setdefault(tuple(row), []).append(row)
+    for names, group in by_columns.items():
+        columns = [_column(model, name) for name in names]
+        parameters = group
+        if columns != list(names):
+            parameters = [dict(zip(columns, row.values(), strict=True)) for row in group]
+        await connection.execute(sa.insert(model.__table__), parameters)  # type: ignore[arg-type]  # a Table, always
 
 
 def _column(model: Model, name: str) -> str:
+    """A column's name by its attribute's: they differ where Python or SQLAlchemy has a word reserved."""
     return "metadata" if name == "meta" and "metadata" in model.__table__.c else name
 
 

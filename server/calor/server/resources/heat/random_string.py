@@ -1,5 +1,7 @@
 """OS::Heat::RandomString."""
 
+import functools
+import math
 import secrets
 import string
 from collections.abc import Mapping, Sequence
@@ -49,15 +51,37 @@ def generate(want: RandomStringProps) -> str:
         classes = (CharacterClass(class_=want.sequence),)
     pools = [(CLASSES[one.class_], one.min) for one in classes]
     pools += [(one.sequence, one.min) for one in want.character_sequences or ()]
-    chosen = [secrets.choice(pool) for pool, least in pools for _ in range(least)]
-    everything = (
-        ""  # a character of several pools is no likelier than others; in a sequence it may be repeated on purpose
-    )
-    for pool, _ in pools:
+    chosen = [letter for pool, least in pools for letter in _drawn(pool, least)]
+    everything = _union(tuple(pool for pool, _ in pools))
+    chosen += _drawn(everything, want.length - len(chosen))
+    return "".join(_shuffled(chosen))
+
+
+def _drawn(pool: str, count: int) -> list[str]:
+    """So many characters of a pool, each as likely as any other: the digits of one random number."""
+    number, letters = secrets.randbelow(len(pool) ** count), []
+    for _ in range(count):
+        number, digit = divmod(number, len(pool))
+        letters.append(pool[digit])
+    return letters
+
+
+def _shuffled(letters: list[str]) -> list[str]:
+    """In an order drawn from all there are (Fisher and Yates, from one random number)."""
+    number = secrets.randbelow(math.factorial(len(letters)))
+    for last in range(len(letters) - 1, 0, -1):
+        number, other = divmod(number, last + 1)
+        letters[last], letters[other] = letters[other], letters[last]
+    return letters
+
+
+@functools.lru_cache(maxsize=64)
+def _union(pools: tuple[str, ...]) -> str:
+    """A character of several pools is no likelier than others; in a sequence it may be repeated on purpose."""
+    everything = ""
+    for pool in pools:
         everything += "".join(letter for letter in pool if letter not in everything)
-    chosen += [secrets.choice(everything) for _ in range(want.length - len(chosen))]
-    secrets.SystemRandom().shuffle(chosen)
-    return "".join(chosen)
+    return everything
 
 
 class RandomString(ResourceType[RandomStringProps]):
