@@ -67,6 +67,10 @@ class ResourceActionNotSupported(BadRequest):
     pass
 
 
+class InvalidBreakPointHook(BadRequest):
+    """A hook that does not exist, or that no resource waits at."""
+
+
 class StackValidationFailed(BadRequest):
     """A template, environment or parameter value that cannot be accepted."""
 

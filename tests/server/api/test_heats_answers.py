@@ -20,7 +20,7 @@ PLACEHOLDERS = {
     "<short>": r"[a-z0-9]{6,14}",
     "<text>": r"(?s).*",
 }
-RUN = ("basic", "create_errors", "software", "actions", "update", "waitcond", "failures", "roles", "previews")
+RUN = ("basic", "create_errors", "software", "actions", "update", "waitcond", "failures", "roles", "previews", "hooks")
 DIFFERENT: dict[str, dict[int, str]] = {
     "basic": {
         34: "a deleted stack is gone by name at once; Heat's convergence still redirected",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from calor.server.cloud.errors import CloudUncertain
-from calor.server.engine import attributes, deciding, failing, handover, happenings, twins
+from calor.server.engine import attributes, breakpoints, deciding, failing, handover, happenings, twins
 from calor.server.engine.bench import Bench, Superseded, WorkFailed, typed
 from calor.server.engine.context import ResourceContext
 from calor.server.engine.deciding import Choice, Want
@@ -48,6 +48,7 @@ class Applying:
             await self._failed(error)
         except Exception as error:
             await self._failed(error)
+        await breakpoints.linger(self._bench, self._name, self._stop)
 
     async def _failed(self, error: BaseException) -> None:
         reason = await failing.reason_of(error, self._bench, self._at, self._name, self.action)
@@ -60,8 +61,10 @@ class Applying:
         newest = next(iter(self._bench.tree.named(self._bench.stack_id, self._name)), None)
         if newest is not None and newest.action is not Action.DELETE:
             self.row, self.action = newest, Action.UPDATE
-        want = await deciding.wanted(self._bench, self._name)
-        choice = deciding.choose(self._bench, self._name, want)
+        want, choice = await self._decided()
+        if choice.row is not None and choice.action is not Do.NONE and not choice.refused:
+            await breakpoints.pause(self._bench, self._name, choice.row, "pre-update", self._stop)
+            want, choice = await self._decided()  # the pause may have taken days
         if choice.row is not None and choice.action is not Do.REPLACE and handover.is_released(self._bench, choice.row):
             await handover.reclaim(self._bench, choice.row, self._kind, self._stop)
             choice = dataclasses.replace(choice, row=self._bench.tree.rows[choice.row.id])
@@ -73,6 +76,10 @@ class Applying:
         self._bench.changed = True
         async with self._bench.batch.turn(self._stop):
             await self._act(choice, want)
+
+    async def _decided(self) -> tuple[Want, Choice]:
+        want = await deciding.wanted(self._bench, self._name)
+        return want, deciding.choose(self._bench, self._name, want)
 
     async def _act(self, choice: Choice, want: Want) -> None:
         if choice.action is Do.UPDATE and choice.row is not None:
@@ -114,6 +121,7 @@ class Applying:
 
     async def _create(self, want: Want, replaces: ResourceRow | None, *more: Write) -> None:
         self.action = Action.CREATE
+        await breakpoints.pause(self._bench, self._name, None, "pre-create", self._stop)
         row = self._fresh(want, replaces)
         if want.external_id is not None:
             await self._take_external(row, want)
@@ -143,7 +151,7 @@ class Applying:
             happenings.of_resource(stack, done, Action.CREATE, Status.COMPLETE, now),
         ]
         self.row = self._bench.current[self._name] = await self._bench.tree.insert(
-            done, *events, *more, *self._succession(done)
+            done, *events, *more, *self._succession(done), *await breakpoints.after(self._bench, done, Action.CREATE)
         )
 
     async def _take_external(self, row: ResourceRow, want: Want) -> None:
@@ -249,8 +257,9 @@ class Applying:
         }
         self._bench.moved |= self._bench.blueprint.graph.requires[self._name]
         event = happenings.of_resource(self._bench.stack, row, ended, Status.COMPLETE, now)
+        paused = await breakpoints.after(self._bench, row, ended)
         self.row = self._bench.current[self._name] = await self._bench.tree.change(
-            row.id, *more, event, *self._succession(row), **(values | done)
+            row.id, *more, event, *self._succession(row), *paused, **(values | done)
         )
 
     async def _attributes(self, row: ResourceRow, props: Any) -> str:

@@ -14,7 +14,7 @@ STATE_CHANGED = "state changed"
 
 
 def of_stack(stack: StackRow, action: Action, status: Status, reason: str, at: datetime) -> Insert:
-    return _event(stack, stack.name, STACK_TYPE, stack.id, action, status, reason, at)
+    return event(stack, stack.name, STACK_TYPE, stack.id, action, status, reason, at)
 
 
 def of_resource(
@@ -25,10 +25,10 @@ def of_resource(
     at: datetime,
     reason: str = STATE_CHANGED,
 ) -> Insert:
-    return _event(stack, row.name, row.type, row.physical_id, action, status, reason, at)
+    return event(stack, row.name, row.type, row.physical_id, action, status, reason, at)
 
 
-def _event(
+def event(
     stack: StackRow,
     name: str,
     kind: str,

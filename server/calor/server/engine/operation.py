@@ -11,7 +11,7 @@ from typing import Any
 from calor.server.cloud.credentials import Credentials
 from calor.server.cloud.door import Cloud
 from calor.server.cloud.errors import CloudError
-from calor.server.engine import happenings, outputs
+from calor.server.engine import breakpoints, happenings, outputs
 from calor.server.engine.bench import Bench, Superseded
 from calor.server.engine.failing import Unfinished
 from calor.server.engine.leases import Leases
@@ -60,6 +60,7 @@ class Operation:
         self._cloud = self._open("owner")
         self._children.use(self._cloud)
         self._children.supersede()
+        self._tools.hub.wake(breakpoints.topic(self.tree.root.id))
 
     def cancel(self, reason: StopReason, *, rollback: bool) -> None:
         """Stop what is in flight; the operation then ends as failed, and is rolled back or not."""

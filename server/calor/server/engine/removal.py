@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from calor.server.cloud.errors import CloudConflict, CloudError, CloudUncertain
-from calor.server.engine import happenings, twins
+from calor.server.engine import breakpoints, happenings, twins
 from calor.server.engine.bench import Bench, Superseded, WorkFailed, typed
 from calor.server.engine.context import ResourceContext
 from calor.server.engine.deployments import ServerGone
@@ -41,25 +41,27 @@ async def remove(bench: Bench, row: ResourceRow, stop: Stop) -> None:
 async def _remove(bench: Bench, row: ResourceRow, stop: Stop) -> None:
     kind = bench.kind(row)
     bench.changed = True
+    if (row.action, row.status) == (Action.DELETE, Status.COMPLETE):  # it was paused behind its deletion
+        await _let_go(bench, row, stop)
+        return
+    await breakpoints.pause(bench, row.name, row, "pre-delete", stop)
     since = row.updated_at if row.status is Status.IN_PROGRESS else None  # a crash cut it short
     if row.deletion_policy == "Retain" or row.external or kind is None:
-        await _drop(bench, row, begun=True)
+        await _let_go(bench, row, stop, _begun(bench, row))
     elif kind.pure:
         await _physically(bench, row, kind, stop, None)
-        await _drop(bench, row, begun=True)
+        await _let_go(bench, row, stop, _begun(bench, row))
     else:
-        now = bench.tools.clock.now()
-        begun = happenings.of_resource(bench.stack, row, Action.DELETE, Status.IN_PROGRESS, now)
         await bench.tree.change(
             row.id,
-            begun,
+            _begun(bench, row),
             action=Action.DELETE,
             status=Status.IN_PROGRESS,
             status_reason=happenings.STATE_CHANGED,
-            updated_at=now,
+            updated_at=bench.tools.clock.now(),
         )
         await _physically(bench, row, kind, stop, since)
-        await _drop(bench, row, begun=False)
+        await _let_go(bench, row, stop)
 
 
 async def _physically(
@@ -128,16 +130,29 @@ async def _persistently(
         delay = min(delay * 1.7, bench.tools.settings.delete_backoff_last)
 
 
-async def _drop(bench: Bench, row: ResourceRow, *, begun: bool) -> None:
+def _begun(bench: Bench, row: ResourceRow) -> Write:
+    return happenings.of_resource(bench.stack, row, Action.DELETE, Status.IN_PROGRESS, bench.tools.clock.now())
+
+
+async def _let_go(bench: Bench, row: ResourceRow, stop: Stop, *begun: Write) -> None:
+    """What is physically gone loses its row; behind a breakpoint, once that is cleared."""
     now = bench.tools.clock.now()
-    writes: list[Write] = []
-    if begun:
-        writes.append(happenings.of_resource(bench.stack, row, Action.DELETE, Status.IN_PROGRESS, now))
-    writes.append(happenings.of_resource(bench.stack, row, Action.DELETE, Status.COMPLETE, now))
+    events = [*begun, happenings.of_resource(bench.stack, row, Action.DELETE, Status.COMPLETE, now)]
+    row = bench.tree.rows[row.id]
+    if breakpoints.is_set(bench, row.name, "post-delete"):
+        if (row.action, row.status) != (Action.DELETE, Status.COMPLETE):
+            row = await bench.tree.change(row.id, *events, action=Action.DELETE, status=Status.COMPLETE, updated_at=now)
+        events = []
+        await breakpoints.pause(bench, row.name, row, "post-delete", stop)
+    await _drop(bench, row, events)
+
+
+async def _drop(bench: Bench, row: ResourceRow, writes: list[Write]) -> None:
     kind = bench.kind(row)
     if kind is not None and not kind.pure:
         writes.append(Remove(guest_models.Signal, {"resource_id": row.id}))
         writes.append(bench.tools.identities.gone(row.id))
+        writes.append(bench.tools.pushes.gone(row.id))
     if kind is not None and kind.has_metadata_endpoint:
         bench.tools.contacts.forget(row.id)
     for other in bench.tree.named(row.stack_id, row.name):

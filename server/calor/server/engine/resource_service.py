@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calor.server.engine import attributes, happenings, presenting, reading
+from calor.server.engine import attributes, breakpoints, happenings, presenting, reading
 from calor.server.engine.bench import typed
 from calor.server.engine.finding import Finder, missing_resource
 from calor.server.engine.receiving import Receiver
@@ -82,7 +82,19 @@ class ResourceService:
 
     async def signal(self, caller: Caller, name: str, ident: str, resource: str, details: Mapping[str, Any]) -> None:
         stack = await self._find.stack(caller, name, ident)
+        if "unset_hook" in details:
+            await self._clear(stack, resource, details["unset_hook"])
+            return
         await self._receiver.take(stack, await self._find.resource(stack, resource), details)
+
+    async def _clear(self, stack: StackRow, resource: str, hook: object) -> None:
+        tools = self._tools
+        known = {row.name for row in await queries.stack_resources(tools.database, stack.id)}
+        if resource not in known:
+            blueprint = await self._blueprints.of(stack, stack.revision_id)
+            if resource not in blueprint.model.resources:
+                raise missing_resource(resource, stack.name)
+        await breakpoints.clear(tools.database, tools.journal, tools.hub, tools.clock, stack, resource, hook)
 
     async def mark_unhealthy(
         self, caller: Caller, name: str, ident: str, resource: str, *, unhealthy: bool, reason: str

@@ -117,6 +117,28 @@ class Resource(Base):
     updated_at: Mapped[datetime]
 
 
+class Breakpoint(Base):
+    """A pause of one resource at a hook of the registry. ``run_at`` is the root's ``started_at``: a pause of another
+    run means nothing. ``resource_id`` is the incarnation, NULL before there is one; ``action`` and ``status`` are its
+    state."""
+
+    __tablename__ = "breakpoint"
+    id: Mapped[str] = mapped_column(Id, primary_key=True)
+    stack_id: Mapped[str] = mapped_column(Id)
+    root_id: Mapped[str] = mapped_column(Id)
+    resource_name: Mapped[str] = mapped_column(Word)
+    resource_id: Mapped[str | None] = mapped_column(Id)
+    hook: Mapped[str] = mapped_column(sa.String(16))
+    type: Mapped[str] = mapped_column(sa.String(1024))
+    physical_id: Mapped[str | None] = mapped_column(sa.String(255))
+    action: Mapped[Action]
+    status: Mapped[Status]
+    run_at: Mapped[datetime]
+    cleared_at: Mapped[datetime | None]
+
+    __table_args__ = (sa.Index("ix_breakpoint_stack_id_resource_name", "stack_id", "resource_name"),)
+
+
 class Event(Base):
     __tablename__ = "event"
     number: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=True)

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from calor.server.store.database import Database
-from calor.server.store.models import Event, Lease, Resource, Revision, Service, Stack
-from calor.server.store.rows import EventRow, LeaseRow, ResourceRow, RevisionRow, ServiceRow, StackRow
+from calor.server.store.models import Breakpoint, Event, Lease, Resource, Revision, Service, Stack
+from calor.server.store.rows import BreakpointRow, EventRow, LeaseRow, ResourceRow, RevisionRow, ServiceRow, StackRow
 from calor.server.store.states import Status
 
 R = TypeVar("R")
@@ -53,6 +53,13 @@ async def tree(database: Database, root_id: str) -> list[StackRow]:
 async def tree_resources(database: Database, root_id: str) -> list[ResourceRow]:
     query = sa.select(Resource.__table__).where(Resource.root_id == root_id).order_by(Resource.created_at)
     return await fetch(database, ResourceRow, query)
+
+
+async def breakpoints(database: Database, stack_id: str, name: str, hooks: Sequence[str]) -> list[BreakpointRow]:
+    query = sa.select(Breakpoint.__table__).where(
+        Breakpoint.stack_id == stack_id, Breakpoint.resource_name == name, Breakpoint.hook.in_(hooks)
+    )
+    return await fetch(database, BreakpointRow, query)
 
 
 async def stack_resources(database: Database, stack_id: str) -> list[ResourceRow]:

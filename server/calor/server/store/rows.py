@@ -82,6 +82,22 @@ class ResourceRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class BreakpointRow:
+    id: str
+    stack_id: str
+    root_id: str
+    resource_name: str
+    resource_id: str | None
+    hook: str
+    type: str
+    physical_id: str | None
+    action: Action
+    status: Status
+    run_at: datetime
+    cleared_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EventRow:
     number: int
     id: str
@@ -147,6 +163,10 @@ class DeploymentRow:
     values: str
     created_at: datetime
     updated_at: datetime | None
+    source_id: str | None = None
+    asked_by: str | None = None
+    cancelled_by: str | None = None
+    cancelled_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,6 +184,19 @@ class GuestRow:
     state: str
     detail: str
     last_contact: datetime | None = None
+    verdict: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PushRow:
+    """``due`` and ``due_at`` are what would be written now."""
+
+    resource_id: str
+    target: str
+    version: int
+    row_at: datetime | None
+    due: int
+    due_at: datetime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,4 +206,20 @@ class RunRow:
     config_id: str
     outcome: str
     body: str
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PieceRow:
+    number: int
+    run_id: str
+    attempt: int
+    stream: str
+    begin: int
+    end: int
+    deployment_id: str
+    stack_id: str | None
+    root_id: str | None
+    resource_name: str
+    data: str
     at: datetime

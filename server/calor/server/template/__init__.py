@@ -10,8 +10,9 @@ converted = convert(schemas, values, path=("resources", "web", "properties"), so
 
 from calor.server.template.binding import bind
 from calor.server.template.conversion import Conversion, convert
-from calor.server.template.environment import Environment, parse_environment
+from calor.server.template.environment import HOOKS, Environment, parse_environment
 from calor.server.template.evaluation import references, resolve
+from calor.server.template.functions.base import has_call
 from calor.server.template.functions.lookups import select
 from calor.server.template.language import Limits, parse_template
 from calor.server.template.merging import merge_environments
@@ -37,6 +38,7 @@ from calor.server.template.parameters import immutable_changes
 from calor.server.template.values import UNKNOWN, Plain, Secret, Unknown, has_secret, has_unknown, mask, plain, reveal
 
 __all__ = [
+    "HOOKS",
     "UNKNOWN",
     "Conversion",
     "DeletionPolicy",
@@ -62,6 +64,7 @@ __all__ = [
     "Unknown",
     "bind",
     "convert",
+    "has_call",
     "has_secret",
     "has_unknown",
     "immutable_changes",
