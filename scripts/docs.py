@@ -23,7 +23,8 @@ def pages() -> Mapping[str, str]:
 def configuration() -> str:
     head = (
         "`calor server` reads `/etc/calor/calor.conf` or each `--config-file`. All options, with their defaults"
-        " (`calor config sample` prints the same)."
+        " (`calor config sample` prints the same). Other sections and options are ignored, but named in the log at the"
+        " start, each with the nearest that there is; `calor config check` tells them beforehand."
     )
     return f"# Configuration\n\n{MADE}\n{head}\n\n```ini\n{sample().strip()}\n```\n"
 

@@ -57,6 +57,24 @@ def test_config_sample_names_the_sections() -> None:
     assert all(f"[{name}]" in output for name in ("DEFAULT", "heat_api", "database", "keystone_authtoken"))
 
 
+def test_config_check_says_all_that_is_wrong_at_once(tmp_path: Path) -> None:
+    good = configuration(tmp_path)
+    answer = CliRunner().invoke(main, ["config", "check", "--config-file", str(good)])
+    assert (answer.exit_code, answer.output) == (0, "The configuration can be used as it is.\n")
+    bad = tmp_path / "bad.conf"
+    bad.write_text("[DEFAULT]\nstat_dir = /x\nallow_loopback_guest_urls = false\n[clientz]\n")
+    answer = CliRunner().invoke(main, ["config", "check", "--config-file", str(good), "--config-file", str(bad)])
+    assert answer.exit_code == 1
+    assert answer.output.splitlines()[:2] == [
+        f"{bad}: [DEFAULT] has no option stat_dir (did you mean 'state_dir'?); it is ignored.",
+        f"{bad}: there is no section [clientz] (did you mean 'clients'?); it is ignored.",
+    ]
+    assert "server_guest_url is not set" in answer.output
+    bad.write_text("[heat_api]\nbind_port = high\n")
+    answer = CliRunner().invoke(main, ["config", "check", "--config-file", str(bad)])
+    assert answer.exit_code == 1 and "bind_port" in answer.output
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         return int(taken.getsockname()[1])
@@ -253,6 +271,13 @@ def test_f047_a_loopback_guest_url_is_refused_at_start(tmp_path: Path) -> None:
     ended = calor("server", "--config-file", str(conf))
     assert ended.returncode == 1
     assert "server_guest_url = http://127.0.0.1:8004 leads an instance to itself" in ended.stderr
+
+
+@pytest.mark.slow
+def test_a_name_that_means_nothing_is_told_at_start(tmp_path: Path) -> None:
+    conf = configuration(tmp_path, general="max_templat_size = 1")
+    ended = calor("server", "--config-file", str(conf))  # its database is not there, so it ends at once
+    assert f"{conf}: [DEFAULT] has no option max_templat_size (did you mean 'max_template_size'?)" in ended.stderr
 
 
 @pytest.mark.slow

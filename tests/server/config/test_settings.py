@@ -36,6 +36,32 @@ def test_a_file_as_operators_know_it(tmp_path: Path) -> None:
     assert settings.database_url == "mysql+pymysql://heat:pw@db/heat"
     assert (settings.keystone.username, settings.heat_api.bind_port) == ("heat", 9004)
     assert settings.heat_api_cfn.bind_port == 8000
+    assert settings.unknown == (f"{conf}: [DEFAULT] has no option unknown_of_heat; it is ignored.",)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[DEFAULT]\nmax_templat_size = 4\n", "has no option max_templat_size (did you mean 'max_template_size'?)"),
+        ("[DEFAULT]\nserver-guest-url = x\n", "has no option server-guest-url (did you mean 'server_guest_url'?)"),
+        ("[DEFAULT]\nbind_port = 1\n", "has no option bind_port (it belongs to [heat_api] or [heat_api_cfn])"),
+        ("[heat_apii]\nbind_port = 1\n", "there is no section [heat_apii] (did you mean 'heat_api'?)"),
+        ("[quite_else]\na = 1\n", "there is no section [quite_else]"),
+        ("[oslo_policy]\npolicy_fil = x\n", "has no option policy_fil (did you mean 'policy_file'?)"),
+    ],
+)
+def test_a_name_that_means_nothing_is_told_with_the_nearest_that_does(tmp_path: Path, text: str, sentence: str) -> None:
+    conf = tmp_path / "calor.conf"
+    conf.write_text(text)
+    (found,) = load([conf]).unknown
+    assert found.startswith(f"{conf}: ")
+    assert found.endswith(f"{sentence}; it is ignored.")
+
+
+def test_names_that_an_option_had_before_and_those_of_policies_are_known(tmp_path: Path) -> None:
+    conf = tmp_path / "calor.conf"
+    conf.write_text("[keystone_authtoken]\nidentity_uri = http://k\n[oslo_policy]\npolicy_file = policy.yaml\n")
+    assert load([conf]).unknown == ()
 
 
 def test_later_files_and_overrides_win(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ COMMANDS = {
     "image": LazyCommand("calor.server.cli.image:image", "Build images for the embedded cloud."),
     "db": LazyCommand("calor.server.cli.db:db", "Upgrade or show the database schema."),
     "keys": LazyCommand("calor.server.cli.keys:keys", "Renew the server's keys."),
-    "config": LazyCommand("calor.server.cli.config:config", "Print a sample calor.conf."),
+    "config": LazyCommand("calor.server.cli.config:config", "Print a sample calor.conf; check one."),
     "version": LazyCommand("calor.server.cli.version:version", "Print the version."),
 }
 

@@ -54,6 +54,8 @@ async def running(settings: Settings, *, upgrade: bool = False) -> AsyncIterator
 
     Raises `StartFault` before anything is served.
     """
+    for sentence in settings.unknown:
+        log.warning("%s", sentence)
     async with AsyncExitStack() as stack:
         try:
             served = await _start(settings, stack, upgrade=upgrade)

@@ -13,6 +13,7 @@ from oslo_config import cfg
 from calor.server.config.declare import options_of, read
 from calor.server.config.guest_urls import GuestUrls, UnreachableUrl, guest_base
 from calor.server.config.sections import CfnListener, Clients, Database, General, Keystone, Limits, RestListener
+from calor.server.config.unknown import unknown_names
 
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----\n.*?\n-----END CERTIFICATE-----", re.DOTALL)
 _SECTIONS: tuple[tuple[str, type[Any]], ...] = (
@@ -32,7 +33,8 @@ class ConfigurationFault(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All sections. ``raw`` is oslo.config's own object, which oslo.policy needs."""
+    """All sections. ``raw`` is oslo.config's own object, which oslo.policy needs; ``unknown`` are sentences on names in
+    the files that mean nothing."""
 
     general: General
     limits: Limits
@@ -42,6 +44,7 @@ class Settings:
     keystone: Keystone
     clients: Clients
     raw: Any
+    unknown: tuple[str, ...]
 
     @property
     def key_file(self) -> Path:
@@ -87,6 +90,7 @@ def load(files: Sequence[Path] = (), overrides: Mapping[str, Mapping[str, Any]] 
             for name, value in values.items():
                 conf.set_override(name, value, None if section == "DEFAULT" else section)
         parts = [read(section, conf if group == "DEFAULT" else conf[group]) for group, section in _SECTIONS]
+        unknown = unknown_names(files, _SECTIONS)
     except (cfg.Error, ValueError) as exc:
         raise ConfigurationFault(str(exc).strip()) from exc
     general, limits, rest, cfn, database, keystone, clients = parts
@@ -99,6 +103,7 @@ def load(files: Sequence[Path] = (), overrides: Mapping[str, Mapping[str, Any]] 
         keystone=keystone,
         clients=clients,
         raw=conf,
+        unknown=unknown,
     )
 
 
