@@ -13,7 +13,7 @@ pytestmark = [
 ]  # openstacksdk of itself
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "02-script.yaml"
 TEXT = "the quick brown fox"
-LIMIT = 360
+LIMIT = 900  # software emulation beside other load; about 120 s alone
 
 
 def test_a_stock_image_fetches_the_agent_and_its_scripts_outputs_come_back(lab: Any, cli: Any, stacks: Any) -> None:
@@ -27,7 +27,7 @@ def test_a_stock_image_fetches_the_agent_and_its_scripts_outputs_come_back(lab: 
     template = text.replace("scripts/digest.sh", "digest.sh")
     began = time.monotonic()
     name = stacks.create(
-        "guest", template, "--parameter", f"image={image}", "--parameter", f"flavor={flavor}", "--timeout", "6"
+        "guest", template, "--parameter", f"image={image}", "--parameter", f"flavor={flavor}", "--timeout", "15"
     )
     seen, took = cli.outputs(name), time.monotonic() - began
     assert took < LIMIT
