@@ -1,5 +1,6 @@
 """Who this instance is: a secret of its own, enrolled once, and the short tokens minted from it."""
 
+import fcntl
 import json
 import logging
 import os
@@ -45,7 +46,9 @@ class Identity:
         self._token = ""
         self._expires = 0.0
         durable.make_directory(state)
-        self._secret = self._load() or self._make()
+        with open(os.path.join(state, "secret.lock"), "a", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # the agent and a tool may come first at the same moment
+            self._secret = self._load() or self._make()
 
     def token(self, refused: str = "") -> str:
         """A bearer token; a new one if the current is about to expire or is the ``refused`` one."""

@@ -6,7 +6,7 @@ that sends a byte a second holds them for ever) and cost an idle agent several m
 
 import socket
 import time
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, BinaryIO, Dict, NamedTuple, Optional, Tuple
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from calor.cfntools import proxies, tls
@@ -37,6 +37,13 @@ class Answer(NamedTuple):
         return self.body.decode("utf-8", "replace")
 
 
+class Sink(NamedTuple):
+    """Where the body of a success goes instead of into memory, and how many bytes of it."""
+
+    target: BinaryIO
+    limit: int
+
+
 def request(
     method: str,
     url: str,
@@ -44,13 +51,15 @@ def request(
     headers: Optional[Dict[str, str]] = None,
     timeout: float = 30.0,
     trust: tls.Trust = tls.DEFAULT,
+    sink: Optional[Sink] = None,
 ) -> Answer:
-    """Send one request and read its whole answer within ``timeout`` seconds; redirects are followed."""
+    """Send one request and read its whole answer within ``timeout`` seconds; redirects are followed. With a ``sink``
+    the body of a success is written there and empty in the answer."""
     deadline = time.monotonic() + timeout
     sent = dict(headers or {})
     for _ in range(5):
         try:
-            answer = _exchange(method, urlsplit(url), body, sent, deadline, trust)
+            answer = _exchange(method, urlsplit(url), body, sent, deadline, trust, sink)
         except (OSError, ValueError, UnicodeError) as exc:
             raise TransportError("{} {}: {}".format(method, _shown(url), exc or type(exc).__name__)) from exc
         target = answer.headers.get("location")
@@ -72,7 +81,13 @@ def _shown(url: str) -> str:
 
 
 def _exchange(
-    method: str, url: SplitResult, body: Optional[bytes], headers: Dict[str, str], deadline: float, trust: tls.Trust
+    method: str,
+    url: SplitResult,
+    body: Optional[bytes],
+    headers: Dict[str, str],
+    deadline: float,
+    trust: tls.Trust,
+    sink: Optional[Sink],
 ) -> Answer:
     if url.scheme not in ("http", "https") or not url.hostname:
         raise ValueError("not an http(s) address")
@@ -83,7 +98,7 @@ def _exchange(
         if proxy is not None and url.scheme == "http":
             target = "http://{}{}".format(url.netloc.rpartition("@")[2], target)
         _send(sock, _head(method, target, url, proxy, body, headers) + (body or b""), deadline)
-        return _Reader(sock, deadline).answer(method)
+        return _Reader(sock, deadline).answer(method, sink)
     finally:
         sock.close()
 
@@ -175,19 +190,23 @@ class _Reader:
         self._deadline = deadline
         self._buffer = bytearray()
 
-    def answer(self, method: str) -> Answer:
+    def answer(self, method: str, sink: Optional[Sink] = None) -> Answer:
         status, headers = self.head()
         while 100 <= status < 200:
             status, headers = self.head()
         if method == "HEAD" or status in (204, 304):
             return Answer(status, headers, b"")
+        body = _Body(sink if 200 <= status < 300 else None)
         if "chunked" in headers.get("transfer-encoding", "").lower():
-            return Answer(status, headers, self._chunks())
-        if "content-length" in headers:
-            return Answer(status, headers, self._exactly(int(headers["content-length"])))
-        while self._more():
-            pass
-        return Answer(status, headers, bytes(self._buffer))
+            self._chunks(body)
+        elif "content-length" in headers:
+            self._exactly(int(headers["content-length"]), body)
+        else:
+            while True:
+                body.add(self._taken(len(self._buffer)))
+                if not self._more():
+                    break
+        return Answer(status, headers, bytes(body.kept))
 
     def head(self) -> Tuple[int, Dict[str, str]]:
         words = self._line().split(None, 2)
@@ -205,9 +224,12 @@ class _Reader:
         self._sock.settimeout(_left(self._deadline))
         data = self._sock.recv(65536)
         self._buffer += data
-        if len(self._buffer) > MAX_BODY:
-            raise ValueError("the answer is larger than {} bytes".format(MAX_BODY))
         return bool(data)
+
+    def _taken(self, count: int) -> bytes:
+        data = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        return data
 
     def _line(self) -> str:
         while b"\n" not in self._buffer:
@@ -219,23 +241,42 @@ class _Reader:
         self._buffer = bytearray(rest)
         return line.rstrip(b"\r").decode("latin-1")
 
-    def _exactly(self, count: int) -> bytes:
-        if not 0 <= count <= MAX_BODY:
-            raise ValueError("the answer's length {} is out of bounds".format(count))
-        while len(self._buffer) < count:
-            if not self._more():
+    def _exactly(self, count: int, body: "_Body") -> None:
+        body.expect(count)
+        while count > 0:
+            if not self._buffer and not self._more():
                 raise ConnectionError("the connection was closed in the middle of the answer")
-        data = bytes(self._buffer[:count])
-        del self._buffer[:count]
-        return data
+            data = self._taken(count)
+            count -= len(data)
+            body.add(data)
 
-    def _chunks(self) -> bytes:
-        body = bytearray()
+    def _chunks(self, body: "_Body") -> None:
         while True:
             size = int(self._line().split(";")[0], 16)
             if size == 0:
-                return bytes(body)
-            body += self._exactly(size)
-            if len(body) > MAX_BODY:
-                raise ValueError("the answer is larger than {} bytes".format(MAX_BODY))
+                return
+            self._exactly(size, body)
             self._line()
+
+
+class _Body:
+    """A body as it comes, bounded: in memory (``kept``), or in a sink."""
+
+    def __init__(self, sink: Optional[Sink]) -> None:
+        self.kept = bytearray()
+        self._sink = sink
+        self._left = MAX_BODY if sink is None else sink.limit
+
+    def expect(self, count: int) -> None:
+        """Raises ValueError for a length that is out of bounds, before anything of it is read."""
+        if not 0 <= count <= self._left:
+            raise ValueError("the answer's length {} is out of bounds".format(count))
+
+    def add(self, data: bytes) -> None:
+        self._left -= len(data)
+        if self._left < 0:
+            raise ValueError("the answer is too large")
+        if self._sink is None:
+            self.kept += data
+        else:
+            self._sink.target.write(data)

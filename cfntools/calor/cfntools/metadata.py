@@ -4,10 +4,11 @@ import json
 import os
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from calor.cfntools import credentials, ec2, httpclient
+from calor.cfntools import access, authorities, cloudformation, credentials, durable, httpclient, retrying
+from calor.cfntools.narration import Narrator
 
 CACHE = "/var/cache/heat-cfntools/last_metadata"
-BOOT = "/var/lib/heat-cfntools/cfn-init-data"
+PATIENCE = 8.0
 
 
 class NoMetadata(Exception):
@@ -19,32 +20,32 @@ class Wanted(NamedTuple):
 
     stack: Optional[str] = None
     resource: Optional[str] = None
-    url: Optional[str] = None
-    access_key: Optional[str] = None
-    secret_key: Optional[str] = None
-    credential_file: Optional[str] = None
-    root: str = "/"
-
-    def under(self, path: str) -> str:
-        return os.path.join(self.root, path.lstrip("/"))
+    given: credentials.Given = credentials.Given()
 
 
-def retrieve(wanted: Wanted) -> Dict[str, Any]:
+def retrieve(wanted: Wanted, native: access.Native, narrator: Narrator) -> Dict[str, Any]:
     """The metadata; what the API gave is kept on disk for the next time it cannot be asked. Raises NoMetadata."""
     problems: List[str] = []
-    found = _from_api(wanted, problems)
+    found = _from_api(wanted, native, problems)
     if found is not None:
-        _keep(wanted, found)
+        keep(wanted.given, str(wanted.resource), found)
         return found
-    paths = [wanted.under(CACHE), wanted.under(BOOT)]
-    if wanted.resource:
-        paths.insert(0, wanted.under(CACHE + "_" + wanted.resource))
-    for path in paths:
+    for path in [*cached(wanted.given, wanted.resource), *map(wanted.given.under, authorities.BOOT)]:
         try:
-            return load(path)
+            kept = load(path)
         except (OSError, ValueError, NoMetadata) as exc:
             problems.append("{}: {}".format(path, getattr(exc, "strerror", None) or exc))
+        else:
+            if problems and wanted.stack:
+                narrator.warn("{}; going on with {}".format("; ".join(problems), path))
+            return kept
     raise NoMetadata("no metadata: " + "; ".join(problems))
+
+
+def cached(given: credentials.Given, resource: Optional[str]) -> List[str]:
+    """Where the metadata of last time is, the resource's own first."""
+    own = [given.under("{}_{}".format(CACHE, resource))] if resource else []
+    return [*own, given.under(CACHE)]
 
 
 def load(path: str) -> Dict[str, Any]:
@@ -55,29 +56,29 @@ def load(path: str) -> Dict[str, Any]:
     return found
 
 
-def _from_api(wanted: Wanted, problems: List[str]) -> Optional[Dict[str, Any]]:
+def _from_api(wanted: Wanted, native: access.Native, problems: List[str]) -> Optional[Dict[str, Any]]:
     if not (wanted.stack and wanted.resource):
         return None
-    keys = (wanted.access_key, wanted.secret_key)
-    endpoint = credentials.find_endpoint(wanted.url, keys, wanted.credential_file, wanted.root)
-    if endpoint is None:
-        problems.append("CloudFormation API: no address or no EC2 key pair")
-        return None
+    stack, resource = wanted.stack, wanted.resource
     try:
-        return ec2.describe_stack_resource(endpoint, wanted.stack, wanted.resource)
-    except (httpclient.TransportError, ec2.ApiRefused) as exc:
+        ask = access.find(wanted.given, native)
+        return retrying.patiently(
+            lambda: cloudformation.describe_stack_resource(ask, stack, resource), PATIENCE
+        ).metadata
+    except credentials.Unreadable as exc:
+        raise NoMetadata(str(exc)) from exc
+    except (access.NoAccess, httpclient.TransportError, cloudformation.ApiRefused) as exc:
         problems.append(str(exc))
         return None
 
 
-def _keep(wanted: Wanted, found: Dict[str, Any]) -> None:
-    for path in (wanted.under(CACHE), wanted.under("{}_{}".format(CACHE, wanted.resource))):
+def keep(given: credentials.Given, resource: str, found: Dict[str, Any]) -> None:
+    """Files that hold it already are left alone."""
+    for path in cached(given, resource):
+        if authorities.read_map(path) == found:
+            continue
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        half = path + ".new"
-        handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as target:
-            json.dump(found, target)
-        os.replace(half, path)
+        durable.write_json(path, found)
 
 
 def lookup(metadata: Any, key: str) -> Any:

@@ -5,28 +5,43 @@ import base64
 import binascii
 import json
 import sys
-import time
 from typing import Dict, List, Optional
 
-from calor.cfntools import httpclient, tls, unique_id
+from calor.cfntools import access, authorities, cloudformation, credentials, httpclient, options, retrying, unique_id
+from calor.cfntools.narration import Narrator
 
-WAITS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+WAITS = retrying.WAITS
 
 
-def main(arguments: Optional[List[str]] = None) -> int:
+class Refused(Exception):
+    """The server does not take the signal; asking again will not help."""
+
+
+def main(arguments: Optional[List[str]] = None, native: access.Native = access.no_identity) -> int:
     """0 once the server has taken the signal; 1 with the status on stderr when it has not."""
-    given = _parser().parse_args(arguments)
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    narrator = Narrator("cfn-signal", options.root())
     try:
-        url = address(given.url)
+        if given.url is None:
+            _signal_resource(given, native)
+        else:
+            _signal_url(address(given.url), given)
     except ValueError as exc:
-        sys.stderr.write("cfn-signal: {}\n".format(exc))
-        return 1
-    data = json.dumps(body(given), ensure_ascii=False).encode("utf-8", "surrogateescape")
-    return send(url, data, tls.Trust(given.ca_certificate, insecure=given.insecure), given.retry_for)
+        return narrator.fail(exc)
+    except (httpclient.TransportError, Refused, cloudformation.ApiRefused) as exc:
+        return narrator.fail("not delivered: {}".format(exc))
+    except (access.NoAccess, credentials.Unreadable) as exc:
+        return narrator.fail(exc)
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="cfn-signal", description="Signal the end of this instance's configuration.")
+    parser = options.parser(
+        "cfn-signal",
+        "Signal the end of this instance's configuration: to the address of a wait condition handle, or with --stack "
+        "and --resource to a resource.",
+    )
     parser.add_argument("-s", "--success", default="true", help="true or false (true)")
     parser.add_argument("-r", "--reason", help="why, shown to the user")
     parser.add_argument("-d", "--data", default="Application has completed configuration.", help="data to hand over")
@@ -35,8 +50,39 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-k", "--insecure", action="store_true", help="do not check the server's certificate")
     parser.add_argument("--ca-certificate", help="file of a private certificate authority")
     parser.add_argument("--retry-for", type=float, default=300.0, help="seconds to try while the server fails (300)")
-    parser.add_argument("url", help="address of the wait condition handle, plain or base64")
+    parser.add_argument("--stack", help="name or ARN of the stack, instead of an address")
+    parser.add_argument("--resource", help="logical name of the resource to signal")
+    options.add_access(parser, ["--url"])
+    parser.add_argument("url", nargs="?", help="address of the wait condition handle, plain or base64")
     return parser
+
+
+def _signal_url(url: str, given: argparse.Namespace) -> None:
+    if given.stack or given.resource:
+        raise ValueError("give either an address or --stack and --resource")
+    options.given(given)
+    root = options.root()
+    data = json.dumps(body(given), ensure_ascii=False).encode("utf-8", "surrogateescape")
+    trust = authorities.trust(root, given.ca_certificate, given.insecure)
+
+    def attempt() -> httpclient.Answer:
+        return retrying.check(httpclient.request("PUT", url, data, {"Content-Type": "application/json"}, 30.0, trust))
+
+    answer = retrying.patiently(attempt, given.retry_for, WAITS)
+    if not answer.ok:
+        raise Refused(retrying.described(answer))  # F040
+
+
+def _signal_resource(given: argparse.Namespace, native: access.Native) -> None:
+    if not (given.stack and given.resource):
+        raise ValueError("give the address of a wait condition handle, or --stack and --resource")
+    ask = access.find(options.given(given), native)
+    wanted = body(given)
+
+    def attempt() -> None:
+        cloudformation.signal_resource(ask, given.stack, given.resource, wanted["UniqueId"], wanted["Status"])
+
+    retrying.patiently(attempt, given.retry_for, WAITS)
 
 
 def address(word: str) -> str:
@@ -66,28 +112,6 @@ def body(given: argparse.Namespace) -> Dict[str, str]:
         "UniqueId": given.unique_id or unique_id.default(),
         "Data": given.data,
     }
-
-
-def send(url: str, data: bytes, trust: tls.Trust, retry_for: float) -> int:
-    """PUT until taken. Connection errors, 429 and 5xx are tried again; any other error is final (F040)."""
-    deadline = time.monotonic() + retry_for
-    for attempt in range(1000):
-        try:
-            answer = httpclient.request("PUT", url, data, {"Content-Type": "application/json"}, 30.0, trust)
-        except httpclient.TransportError as exc:
-            failure = str(exc)
-        else:
-            if answer.ok:
-                return 0
-            failure = "the server answered {}: {}".format(answer.status, answer.text()[:300].strip())
-            if answer.status < 500 and answer.status not in (408, 429):
-                break
-        wait = WAITS[min(attempt, len(WAITS) - 1)]
-        if time.monotonic() + wait > deadline:
-            break
-        time.sleep(wait)
-    sys.stderr.write("cfn-signal: not delivered: {}\n".format(failure))
-    return 1
 
 
 if __name__ == "__main__":

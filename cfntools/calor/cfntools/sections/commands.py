@@ -1,39 +1,33 @@
-"""Section ``commands``: name -> command, env, cwd, test, ignoreErrors, runas; in the order of their names."""
+"""Section ``commands``: name -> command, env, cwd, test, ignoreErrors, runas, timeout, defaults; in the order of their
+names."""
 
+import json
 import os
-import pwd
-import subprocess
-import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Union
+from typing import Any, Dict, List, Optional, Union
 
-from calor.cfntools.sections.contract import Changes, SectionFailed, entry, is_true
+from calor.cfntools import processes
+from calor.cfntools.sections.contract import Run, SectionFailed, is_true, known
 
 NAME = "commands"
+KEYS = ("command", "env", "cwd", "test", "ignoreErrors", "runas", "timeout", "defaults")
 
 
-class Setting(NamedTuple):
-    """Where and as whom a command and its test run."""
-
-    directory: str
-    environment: Dict[str, str]
-    user: Optional[str]
-
-
-def apply(wanted: Dict[str, Any], changes: Changes) -> None:
+def apply(wanted: Dict[str, Any], run: Run) -> None:
     """The first failing command ends it all (F084) unless its ``ignoreErrors`` is set."""
     for name in sorted(wanted):
-        item = entry(NAME, name, wanted[name])
+        item = known(run, NAME, name, wanted[name], KEYS)
         try:
-            if _apply_one(name, item):
-                changes.note(NAME, name)
+            run.note(NAME, name, _apply_one(name, item, run))
         except SectionFailed as exc:
             if not is_true(item.get("ignoreErrors")):
                 raise
-            sys.stderr.write("cfn-init: {}; ignored\n".format(exc))
+            run.narrator.warn("{}; ignored".format(exc))
+            run.note(NAME, name, True)
 
 
-def _apply_one(name: str, item: Dict[str, Any]) -> bool:
+def _apply_one(name: str, item: Dict[str, Any], run: Run) -> bool:
     """False if its test says that there is nothing to do."""
+    item = _with_defaults(name, item)
     command = item.get("command")
     if not command or not isinstance(command, (str, list)):
         raise SectionFailed("commands: {} has no command".format(name))
@@ -41,14 +35,36 @@ def _apply_one(name: str, item: Dict[str, Any]) -> bool:
     test = item.get("test")
     if test and _run(name, test, setting) != 0:
         return False
+    run.narrator.detail("commands: {} begins".format(name))
     code = _run(name, command, setting)
     if code != 0:
         raise SectionFailed("commands: {}: exit code {}".format(name, code))
     return True
 
 
-def _setting(name: str, item: Dict[str, Any]) -> Setting:
-    directory = str(item.get("cwd") or "/")
+def _with_defaults(name: str, item: Dict[str, Any]) -> Dict[str, Any]:
+    """``defaults`` is a command that prints a JSON map of further keys; the entry's own beat it, in ``env`` one by
+    one."""
+    if not item.get("defaults"):
+        return item
+    try:
+        said, code = processes.output(item["defaults"], _setting(name, {}))
+    except processes.CannotRun as exc:
+        raise SectionFailed("commands: {}: defaults: {}".format(name, exc)) from exc
+    try:
+        found = json.loads(said.decode("utf-8")) if code == 0 else None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise SectionFailed("commands: {}: defaults: exit code {}, no JSON map".format(name, code))
+    whole = dict(found, **item)
+    if isinstance(found.get("env"), dict) and isinstance(item.get("env") or {}, dict):
+        whole["env"] = dict(found["env"], **(item.get("env") or {}))
+    return whole
+
+
+def _setting(name: str, item: Dict[str, Any]) -> processes.Setting:
+    directory = os.path.expanduser(str(item.get("cwd") or "/"))
     if not os.path.isdir(directory):
         raise SectionFailed("commands: {}: cwd {} is not there".format(name, directory))
     given = item.get("env")
@@ -58,38 +74,25 @@ def _setting(name: str, item: Dict[str, Any]) -> Setting:
             raise SectionFailed("commands: {}: env must be a map".format(name))
         environment = {str(key): "" if value is None else str(value) for key, value in given.items()}
         environment.setdefault("PATH", os.environ.get("PATH", os.defpath))
-    return Setting(directory, environment, str(item["runas"]) if item.get("runas") else None)
+    user = str(item["runas"]) if item.get("runas") else None
+    return processes.Setting(directory, environment, user, _timeout(name, item.get("timeout")))
 
 
-def _run(name: str, command: Union[str, List[Any]], setting: Setting) -> int:
-    """Text goes through a shell, a list never does (F085); the same place and environment for a test (F086)."""
-    sys.stdout.flush()
-    try:
-        done = subprocess.Popen(
-            command if isinstance(command, str) else [str(word) for word in command],
-            shell=isinstance(command, str),
-            cwd=setting.directory,
-            env=setting.environment,
-            stdin=subprocess.DEVNULL,
-            preexec_fn=_become(name, setting.user),
-        )
-    except (OSError, subprocess.SubprocessError) as exc:
-        raise SectionFailed("commands: {}: {}".format(name, getattr(exc, "strerror", None) or exc)) from exc
-    return done.wait()
-
-
-def _become(name: str, user: Optional[str]) -> Optional[Callable[[], None]]:
-    """What the child does before the command: take on the user, without ``su`` and its shell."""
-    if user is None:
+def _timeout(name: str, value: Any) -> Optional[float]:
+    if value in (None, ""):
         return None
     try:
-        account = pwd.getpwnam(user)
-    except KeyError as exc:
-        raise SectionFailed("commands: {}: there is no user {}".format(name, user)) from exc
+        seconds = float(str(value))
+    except ValueError:
+        seconds = 0.0
+    if seconds <= 0:
+        raise SectionFailed("commands: {}: timeout {!r} is no number of seconds".format(name, value))
+    return seconds
 
-    def become() -> None:
-        os.initgroups(account.pw_name, account.pw_gid)
-        os.setgid(account.pw_gid)
-        os.setuid(account.pw_uid)
 
-    return become
+def _run(name: str, command: Union[str, List[Any]], setting: processes.Setting) -> int:
+    """The same place and environment for a test (F086) as for the command."""
+    try:
+        return processes.run(command, setting)
+    except processes.CannotRun as exc:
+        raise SectionFailed("commands: {}: {}".format(name, exc)) from exc

@@ -1,115 +1,193 @@
-"""Section ``files``: path -> content or source, owner, group, mode, encoding."""
+"""Section ``files``: path -> content or source, encoding, context, authentication, owner, group, mode."""
 
 import base64
 import binascii
+import filecmp
 import grp
 import json
 import os
 import pwd
+import shutil
+import stat
 import tempfile
-from typing import Any, Dict, Optional
+from typing import Any, BinaryIO, Callable, Dict, NamedTuple, Optional
 
-from calor.cfntools import httpclient
-from calor.cfntools.sections.contract import Changes, SectionFailed, entry
+from calor.cfntools import mustache
+from calor.cfntools.authentication import AuthenticationRefused
+from calor.cfntools.fetching import CannotFetch, Source
+from calor.cfntools.sections.contract import Run, SectionFailed, known
 
 NAME = "files"
+KEYS = ("content", "source", "encoding", "context", "authentication", "owner", "group", "mode", "checksum")
+BACKUP = ".bak"
 
 
-def apply(wanted: Dict[str, Any], changes: Changes) -> None:
+class Owner(NamedTuple):
+    """Whose the file becomes, in numbers."""
+
+    user: int
+    group: int
+
+
+def apply(wanted: Dict[str, Any], run: Run) -> None:
     for path, value in sorted(wanted.items()):
         if not os.path.isabs(path):
             raise SectionFailed("files: {} is not an absolute path".format(path))
         try:
-            if _put(path, entry(NAME, path, value)):
-                changes.note(NAME, path)
+            run.note(NAME, path, _put(path, known(run, NAME, path, value, KEYS), run))
+        except (AuthenticationRefused, CannotFetch) as exc:
+            raise SectionFailed("files: {}: {}".format(path, exc)) from exc
         except OSError as exc:
             raise SectionFailed("files: {}: {}".format(path, exc.strerror or exc)) from exc
 
 
-def _put(path: str, item: Dict[str, Any]) -> bool:
-    """Whether the file is another than before."""
-    owner, group = _owner(path, item)
-    mode = _mode(path, item)
-    data = _data(path, item)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    if mode is not None and mode & 0o170000 == 0o120000:
-        return _link(path, data.decode("utf-8"), owner, group)
-    before: Optional[bytes] = _read(path)
+def _put(path: str, item: Dict[str, Any], run: Run) -> bool:
+    """Whether the file is another than before, in its content, owner or mode."""
+    owner, mode = _owner(path, item), _mode(path, item)
+    if os.path.isdir(path) and not os.path.islink(path):
+        raise SectionFailed("files: {} is a directory".format(path))
+    made = _make_parents(os.path.dirname(path))
     handle, half = tempfile.mkstemp(prefix=".cfn-init-", dir=os.path.dirname(path))
     try:
         with os.fdopen(handle, "wb") as target:
-            target.write(data)
-        os.chown(half, owner, group)
-        os.chmod(half, 0o644 if mode is None else mode & 0o7777)
-        os.replace(half, path)
-    except BaseException:
-        os.unlink(half)
-        raise
-    return before != data
+            _write(path, item, run, target, half)
+        if stat.S_ISLNK(mode):
+            with open(half, "rb") as source:
+                return _link(path, source.read().decode("utf-8"), owner) or made
+        os.chown(half, owner.user, owner.group)
+        os.chmod(half, stat.S_IMODE(mode))
+        return _replace(half, path)
+    finally:
+        if os.path.lexists(half):
+            os.unlink(half)
 
 
-def _link(path: str, target: str, owner: int, group: int) -> bool:
-    if os.path.islink(path) and os.readlink(path) == target:
+def _make_parents(folder: str) -> bool:
+    if os.path.isdir(folder):
         return False
-    if os.path.lexists(path):
-        os.unlink(path)
-    os.symlink(target, path)
-    os.chown(path, owner, group, follow_symlinks=False)
+    os.makedirs(folder, 0o755)
     return True
 
 
-def _read(path: str) -> Optional[bytes]:
-    if not os.path.isfile(path):
-        return None
-    with open(path, "rb") as source:
-        return source.read()
+def _replace(half: str, path: str) -> bool:
+    """Put the new file in its place unless that is what is there; what it takes the place of stays beside it."""
+    if os.path.isfile(path) and not os.path.islink(path) and filecmp.cmp(half, path, shallow=False):
+        before, after = os.lstat(path), os.lstat(half)
+        if (before.st_uid, before.st_gid, before.st_mode) == (after.st_uid, after.st_gid, after.st_mode):
+            return False
+        os.chown(path, after.st_uid, after.st_gid)
+        os.chmod(path, stat.S_IMODE(after.st_mode))
+        return True
+    if os.path.isfile(path):
+        _back_up(path)
+    _sync(half)
+    os.replace(half, path)
+    return True
 
 
-def _data(path: str, item: Dict[str, Any]) -> bytes:
-    """Text as UTF-8, any other JSON value as indented JSON (F079), or what the source's address answers."""
+def _back_up(path: str) -> None:
+    """The file stays in its place meanwhile: a reader never finds it missing."""
+    other = path + BACKUP
+    if os.path.lexists(other):
+        os.unlink(other)
+    shutil.copy2(path, other, follow_symlinks=False)
+    if not os.path.islink(path):
+        found = os.stat(path)
+        os.chown(other, found.st_uid, found.st_gid)
+
+
+def _sync(path: str) -> None:
+    """A crash leaves the old file or the new one, never an empty one."""
+    with open(path, "rb") as content:
+        os.fsync(content.fileno())
+
+
+def _link(path: str, target: str, owner: Owner) -> bool:
+    if os.path.islink(path) and os.readlink(path) == target:
+        return False
+    if os.path.lexists(path):
+        if os.path.isfile(path) and not os.path.islink(path):
+            _back_up(path)
+        os.unlink(path)
+    os.symlink(target, path)
+    os.chown(path, owner.user, owner.group, follow_symlinks=False)
+    return True
+
+
+def _write(path: str, item: Dict[str, Any], run: Run, target: BinaryIO, half: str) -> None:
+    """Text as UTF-8, any other JSON value as indented JSON (F079), or what the source holds; with a ``context`` as a
+    Mustache template."""
+    context = item.get("context")
     if "content" in item:
-        content = item["content"]
-        if not isinstance(content, str):
-            return (json.dumps(content, indent=4, ensure_ascii=False) + "\n").encode("utf-8")
-        if str(item.get("encoding") or "plain") != "base64":
-            return content.encode("utf-8")
-        try:
-            return base64.b64decode(content, validate=True)
-        except (binascii.Error, ValueError) as exc:
-            raise SectionFailed("files: {}: content is not base64: {}".format(path, exc)) from exc
-    if not item.get("source"):
+        data = _content(path, item)
+    elif item.get("source"):
+        source = Source(str(item["source"]), item.get("authentication"), item.get("checksum"))
+        source.save(half, run.authentication)
+        if context is None:
+            return
+        with open(half, "rb") as fetched:
+            data = fetched.read()
+    else:
         raise SectionFailed("files: {} has neither content nor source".format(path))
+    if context is not None:
+        data = _rendered(path, data, context)
+    target.truncate(0)
+    target.write(data)
+
+
+def _rendered(path: str, template: bytes, context: Any) -> bytes:
     try:
-        answer = httpclient.request("GET", str(item["source"]), timeout=300.0)
-    except httpclient.TransportError as exc:
-        raise SectionFailed("files: {}: {}".format(path, exc)) from exc
-    if not answer.ok:
-        raise SectionFailed("files: {}: {} answered {}".format(path, item["source"], answer.status))
-    return answer.body
+        return mustache.render(template.decode("utf-8"), context).encode("utf-8")
+    except (mustache.TemplateFault, UnicodeDecodeError) as exc:
+        raise SectionFailed("files: {}: as a Mustache template: {}".format(path, exc)) from exc
 
 
-def _mode(path: str, item: Dict[str, Any]) -> Any:
+def _content(path: str, item: Dict[str, Any]) -> bytes:
+    content = item["content"]
+    if not isinstance(content, str):
+        return (json.dumps(content, indent=4, ensure_ascii=False) + "\n").encode("utf-8")
+    encoding = str(item.get("encoding") or "plain")
+    if encoding == "plain":
+        return content.encode("utf-8")
+    if encoding != "base64":
+        raise SectionFailed("files: {}: encoding {} is neither plain nor base64".format(path, encoding))
+    try:
+        return base64.b64decode("".join(content.split()), validate=True)
+    except (binascii.Error, ValueError) as exc:
+        raise SectionFailed("files: {}: content is not base64: {}".format(path, exc)) from exc
+
+
+def _mode(path: str, item: Dict[str, Any]) -> int:
+    """As asked for, with the bits that say what kind of file it is; else that of the file that is there."""
     text = item.get("mode")
     if text in (None, ""):
-        return None
+        before = _there(path)
+        return 0o644 if before is None else stat.S_IMODE(before.st_mode)
     try:
         return int(str(text), 8)
     except ValueError as exc:
         raise SectionFailed("files: {}: mode {!r} is not octal".format(path, text)) from exc
 
 
-def _owner(path: str, item: Dict[str, Any]) -> Any:
-    """Numbers of owner and group; a name that is not known is an error (F081). Absent: whoever runs this."""
-    found = []
-    for key, ask, mine in (("owner", pwd.getpwnam, os.getuid()), ("group", grp.getgrnam, os.getgid())):
-        name = item.get(key)
-        if name in (None, ""):
-            found.append(mine)
-        elif str(name).isdigit():
-            found.append(int(name))
-        else:
-            try:
-                found.append(ask(str(name))[2])
-            except KeyError as exc:
-                raise SectionFailed("files: {}: there is no {} {}".format(path, key, name)) from exc
-    return found
+def _owner(path: str, item: Dict[str, Any]) -> Owner:
+    """A name that is not known is an error (F081). Absent: that of the file that is there, else whoever runs this."""
+    before = _there(path)
+    mine = Owner(os.getuid(), os.getgid()) if before is None else Owner(before.st_uid, before.st_gid)
+    user = _number(path, "owner", item.get("owner"), lambda name: pwd.getpwnam(name).pw_uid)
+    group = _number(path, "group", item.get("group"), lambda name: grp.getgrnam(name).gr_gid)
+    return Owner(mine.user if user is None else user, mine.group if group is None else group)
+
+
+def _there(path: str) -> Optional[os.stat_result]:
+    return os.stat(path) if os.path.isfile(path) and not os.path.islink(path) else None
+
+
+def _number(path: str, key: str, name: Any, ask: Callable[[str], int]) -> Optional[int]:
+    if name in (None, ""):
+        return None
+    if str(name).isdigit():
+        return int(str(name))
+    try:
+        return ask(str(name))
+    except KeyError as exc:
+        raise SectionFailed("files: {}: there is no {} {}".format(path, key, name)) from exc

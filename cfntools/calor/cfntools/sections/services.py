@@ -1,67 +1,76 @@
 """Section ``services``: manager -> service -> enabled, ensureRunning, and what makes it start again."""
 
-import shutil
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, Tuple
 
-from calor.cfntools.sections import programs
-from calor.cfntools.sections.contract import Changes, SectionFailed, entry, is_true
+from calor.cfntools.sections import init_systems
+from calor.cfntools.sections.contract import Run, SectionFailed, entry, is_true, known, texts
 
 NAME = "services"
 MANAGERS = ("sysvinit", "systemd")
+CAUSES = ("files", "sources", "groups", "users", "commands")
+KEYS = ("enabled", "ensureRunning", "packages", *CAUSES)
+UNITS = ("/etc/systemd/", "/lib/systemd/", "/usr/lib/systemd/", "/usr/local/lib/systemd/")
 
 
-def apply(wanted: Dict[str, Any], changes: Changes) -> None:
-    """Every manager's services by whichever tool this machine has."""
+def apply(wanted: Dict[str, Any], run: Run) -> None:
+    """Every manager's services by whichever init system this machine has."""
+    if any(path.startswith(UNITS) for path in run.changed("files")):
+        init_systems.read_units_again()
+    for name, value in listed(wanted):
+        item = known(run, NAME, name, value, KEYS)
+        changed = [_enable(name, item), _bring(name, item, run)]
+        run.note(NAME, name, any(changed))
+
+
+def listed(wanted: Dict[str, Any]) -> Iterator[Tuple[str, Any]]:
+    """The services of all managers. Raises SectionFailed for a manager that is not known."""
     for manager, services in sorted(wanted.items()):
         if manager not in MANAGERS:
             raise SectionFailed("services: unknown manager {}; known: {}".format(manager, ", ".join(MANAGERS)))
         for name, value in sorted(entry(NAME, manager, services).items()):
-            _apply_one(name, entry(NAME, name, value), changes)
+            yield name, value
 
 
-def _apply_one(name: str, item: Dict[str, Any], changes: Changes) -> None:
-    if item.get("enabled") is not None:
-        programs.run(_enable(name, is_true(item["enabled"])))
-    running = item.get("ensureRunning")
-    if running is None:
-        return
-    is_up = programs.status(_verb(name, "status"), quiet=True) == 0
-    if not is_true(running):
-        if is_up:
-            programs.run(_verb(name, "stop"))
-    elif not is_up:
-        programs.run(_verb(name, "start"))
-    elif _is_stale(item, changes):
-        programs.run(_verb(name, "restart"))
+def start_stopped(wanted: Dict[str, Any]) -> Iterator[str]:
+    """Start again what should run and does not; the names, each once it has been started."""
+    for name, value in listed(wanted):
+        if is_true(entry(NAME, name, value).get("ensureRunning")) and not init_systems.is_running(name):
+            init_systems.do("start", name)
+            yield name
 
 
-def _is_stale(item: Dict[str, Any], changes: Changes) -> bool:
+def _enable(name: str, item: Dict[str, Any]) -> bool:
+    if item.get("enabled") is None:
+        return False
+    enabled = is_true(item["enabled"])
+    if init_systems.is_enabled(name) == enabled:
+        return False
+    init_systems.enable(name, enabled)
+    return True
+
+
+def _bring(name: str, item: Dict[str, Any], run: Run) -> bool:
+    """Whether the service was started, stopped or started again."""
+    if item.get("ensureRunning") is None:
+        return False
+    wanted, is_up = is_true(item["ensureRunning"]), init_systems.is_running(name)
+    if wanted != is_up:
+        init_systems.do("start" if wanted else "stop", name)
+        return True
+    if wanted and _is_stale(name, item, run):
+        init_systems.do("restart", name)
+        return True
+    return False
+
+
+def _is_stale(name: str, item: Dict[str, Any], run: Run) -> bool:
     """Whether something the service lists has been changed in this run."""
-    for section in ("files", "sources", "groups", "users", "commands"):
-        listed = item.get(section) or []
-        if any(changes.has(section, str(name)) for name in ([listed] if isinstance(listed, str) else listed)):
+    for section in CAUSES:
+        if any(run.has(section, one) for one in texts(NAME, name, section, item.get(section))):
             return True
-    packages = item.get("packages") or {}
+    packages = entry(NAME, name + ": packages", item.get("packages") or {})
     return any(
-        changes.has("packages", "{}/{}".format(manager, package))
+        run.has("packages", "{}/{}".format(manager, package))
         for manager, names in packages.items()
-        for package in ([names] if isinstance(names, str) else names)
+        for package in texts(NAME, name, "packages", names)
     )
-
-
-def _verb(name: str, verb: str) -> List[str]:
-    if shutil.which("systemctl"):
-        return ["systemctl", "is-active" if verb == "status" else verb, name]
-    if shutil.which("service"):
-        return ["service", name, verb]
-    raise SectionFailed("services: {}: this machine has neither systemctl nor service".format(name))
-
-
-def _enable(name: str, enabled: bool) -> List[str]:
-    if shutil.which("systemctl"):
-        return ["systemctl", "enable" if enabled else "disable", name]
-    if shutil.which("chkconfig"):
-        return ["chkconfig", name, "on" if enabled else "off"]
-    if shutil.which("update-rc.d"):
-        return ["update-rc.d", name, "enable" if enabled else "disable"]
-    raise SectionFailed("services: {}: no systemctl, chkconfig or update-rc.d here".format(name))

@@ -1,92 +1,104 @@
-"""Section ``sources``: directory -> address or path of an archive, which is unpacked there."""
+"""Section ``sources``: directory -> address or path of an archive (or a map of it with checksum and authentication),
+which is unpacked there."""
 
+import filecmp
 import os
+import re
 import shutil
-import tarfile
+import stat
 import tempfile
-import zipfile
-from typing import Any, Dict, List
-from urllib.parse import urlsplit
+from typing import Any, Dict
+from urllib.parse import unquote, urlsplit
 
-from calor.cfntools import httpclient
-from calor.cfntools.sections.contract import Changes, SectionFailed
+from calor.cfntools.authentication import AuthenticationRefused
+from calor.cfntools.fetching import CannotFetch, Source
+from calor.cfntools.sections import archives
+from calor.cfntools.sections.contract import Run, SectionFailed, known
 
 NAME = "sources"
+KEYS = ("source", "checksum", "authentication")
+GITHUB = re.compile(
+    r"^https?://([a-z0-9-]+\.)*github\.com/.*/(zipball|tarball|archive|zip|tar\.gz|legacy\.[a-z.]+)(/|$)"
+)
 
 
-def apply(wanted: Dict[str, Any], changes: Changes) -> None:
-    for directory, source in sorted(wanted.items()):
+def apply(wanted: Dict[str, Any], run: Run) -> None:
+    for directory, value in sorted(wanted.items()):
         if not os.path.isabs(directory):
             raise SectionFailed("sources: {} is not an absolute path".format(directory))
+        source = _source(directory, value, run)
         work = tempfile.mkdtemp(prefix="cfn-init-")
         try:
-            _unpack(str(source), directory, work)
-        except (OSError, tarfile.TarError, zipfile.BadZipFile) as exc:
-            raise SectionFailed("sources: {}: {}".format(source, exc)) from exc
+            changed = _put(source, directory, work, run)
+        except (archives.Unsafe, archives.Unknown, AuthenticationRefused, CannotFetch, *archives.DAMAGE) as exc:
+            reason = getattr(exc, "strerror", None) or exc
+            raise SectionFailed("sources: {}: {}".format(source.url, reason)) from exc
         finally:
             shutil.rmtree(work)  # F091
-        changes.note(NAME, directory)
+        run.note(NAME, directory, changed)
 
 
-def _unpack(source: str, directory: str, work: str) -> None:
-    path = _fetched(source, work)
-    tree = os.path.join(work, "tree")
-    if tarfile.is_tarfile(path):
-        with tarfile.open(path) as tar:
-            members = tar.getmembers()
-            _check(source, [member.name for member in members])
-            _check(source, [os.path.join(os.path.dirname(m.name), m.linkname) for m in members if m.issym()])
-            _check(source, [member.linkname for member in members if member.islnk()])
-            if any(member.isdev() for member in members):
-                raise SectionFailed("sources: {} holds a device".format(source))
-            tar.extractall(tree)
-    elif zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            _check(source, archive.namelist())
-            archive.extractall(tree)
-    else:
-        raise SectionFailed("sources: {} is neither a tar nor a zip archive".format(source))
-    _move(_top(tree, source), directory)
+def _source(directory: str, value: Any, run: Run) -> Source:
+    if isinstance(value, str):
+        return Source(value)
+    item = known(run, NAME, directory, value, KEYS)
+    if not item.get("source"):
+        raise SectionFailed("sources: {} has no source".format(directory))
+    return Source(str(item["source"]), item.get("authentication"), item.get("checksum"))
 
 
-def _fetched(source: str, work: str) -> str:
-    if os.path.isabs(source):
-        return source
-    try:
-        answer = httpclient.request("GET", source, timeout=600.0)
-    except httpclient.TransportError as exc:
-        raise SectionFailed("sources: {}".format(exc)) from exc
-    if not answer.ok:
-        raise SectionFailed("sources: {} answered {}".format(source, answer.status))
-    path = os.path.join(work, "archive")
-    with open(path, "wb") as target:
-        target.write(answer.body)
-    return path
+def _put(source: Source, directory: str, work: str, run: Run) -> bool:
+    """Whether anything in the directory is another than before."""
+    packed, tree = os.path.join(work, "archive"), os.path.join(work, "tree")
+    source.save(packed, run.authentication)
+    archives.unpack(packed, os.path.basename(unquote(urlsplit(source.url).path)) or "source", tree)
+    if GITHUB.match(source.url.lower()):
+        tree = _inside(tree)
+    return _merge(tree, directory)
 
 
-def _check(source: str, names: List[str]) -> None:
-    for name in names:
-        inside = os.path.normpath(name)
-        if os.path.isabs(name) or inside == ".." or inside.startswith("../"):
-            raise SectionFailed("sources: {} holds {}, outside the target".format(source, name))
-
-
-def _top(tree: str, source: str) -> str:
+def _inside(tree: str) -> str:
     """GitHub wraps an archive in one directory, which is not wanted."""
-    host = urlsplit(source).hostname or ""
-    entries = os.listdir(tree) if os.path.isdir(tree) else []
-    if host in ("github.com", "codeload.github.com", "api.github.com") and len(entries) == 1:
-        return os.path.join(tree, entries[0])
-    return tree
+    entries = os.listdir(tree)
+    only = os.path.join(tree, entries[0]) if len(entries) == 1 else tree
+    return only if os.path.isdir(only) else tree
 
 
-def _move(tree: str, directory: str) -> None:
+def _merge(tree: str, directory: str) -> bool:
+    """Bring what is in ``tree`` to ``directory``; files that are there already, the same to the byte, are left."""
+    changed = False
     for folder, folders, files in os.walk(tree):
-        names = files + [name for name in folders if os.path.islink(os.path.join(folder, name))]
         target = os.path.normpath(os.path.join(directory, os.path.relpath(folder, tree)))
-        os.makedirs(target, exist_ok=True)
-        for name in names:
-            there = os.path.join(target, name)
-            if os.path.lexists(there):
-                os.unlink(there)
-            shutil.move(os.path.join(folder, name), there)
+        if not os.path.isdir(target):
+            os.makedirs(target)
+            if folder != tree:
+                shutil.copymode(folder, target)
+            changed = True
+        for name in files + [one for one in folders if os.path.islink(os.path.join(folder, one))]:
+            changed = _place(os.path.join(folder, name), os.path.join(target, name)) or changed
+    return changed
+
+
+def _place(new: str, there: str) -> bool:
+    if os.path.lexists(there):
+        if _same(new, there):
+            return False
+        if os.path.isdir(there) and not os.path.islink(there):
+            raise OSError("{} is a directory".format(there))
+    half = there + ".cfn-init-new"
+    if os.path.lexists(half):
+        os.unlink(half)
+    shutil.move(new, half)
+    os.replace(half, there)
+    return True
+
+
+def _same(one: str, other: str) -> bool:
+    left, right = os.lstat(one), os.lstat(other)
+    if stat.S_IFMT(left.st_mode) != stat.S_IFMT(right.st_mode):
+        return False
+    if stat.S_ISLNK(left.st_mode):
+        return os.readlink(one) == os.readlink(other)
+    if (left.st_size, left.st_mode) != (right.st_size, right.st_mode):
+        return False
+    return filecmp.cmp(one, other, shallow=False)
