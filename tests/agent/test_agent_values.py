@@ -94,13 +94,13 @@ def test_every_place_moves_with_the_root(tmp_path):
 def test_an_attempt_has_one_start_only(tmp_path):
     attempt = attempts.Attempt(str(tmp_path))
     assert attempt.outcome() is None
-    handle = attempt.take()
+    handle = attempt.take("boot-1")
     assert handle is not None
-    assert attempt.take() is None
+    assert attempt.take("boot-1") is None
     assert attempt.is_supervised
     assert attempt.outcome() is None
     os.close(handle)
-    assert attempt.take() is None
+    assert attempt.take("boot-1") is None
     assert not attempt.is_supervised
     found = attempt.outcome()
     assert found is not None

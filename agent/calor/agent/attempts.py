@@ -9,9 +9,9 @@ import fcntl
 import os
 import signal
 import time
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
-from calor.agent import boots, durable, outputs
+from calor.agent import boots, durable, outputs, processes, resuming, steps
 
 FINISHED = "finished"
 INTERRUPTED = "interrupted"
@@ -41,7 +41,7 @@ class Attempt:
         self._result = os.path.join(directory, "result.json")
         self._lock = os.path.join(directory, "lock")
 
-    def take(self) -> Optional[int]:
+    def take(self, boot: str) -> Optional[int]:
         """For the supervisor: a file descriptor to keep open, or None if this attempt has had its start."""
         handle = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -50,7 +50,7 @@ class Attempt:
             os.close(handle)
             return None
         pid = os.getpid()
-        note = "{} {} {}".format(pid, boots.start_time(pid) or 0, int(time.time()))
+        note = "{} {} {} {}".format(pid, boots.start_time(pid) or 0, int(time.time()), boot)
         if not durable.create_once(self._started, note.encode("ascii")):
             os.close(handle)
             return None
@@ -61,6 +61,8 @@ class Attempt:
 
     def finish(self, outcome: Outcome) -> None:
         durable.write_json(self._result, dict(outcome._asdict()))
+        if outcome.outcome == FINISHED:
+            resuming.forget(self.directory)
 
     @property
     def has_started(self) -> bool:
@@ -98,27 +100,51 @@ class Attempt:
         reason = "interrupted: {}{}".format(why, "; last output: " + last if last else "")
         return Outcome(INTERRUPTED, outputs.standard(self.stdout, self.stderr, -1, {}), reason)
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether, cut short, it is to be followed by another attempt after a reboot (``resuming``)."""
+        return resuming.is_asked(self.directory) and resuming.count(self.directory) < resuming.MOST
+
+    def has_outlived(self, boot: str) -> bool:
+        """Whether it was begun in another boot than this one, or the reboot that it waits for is overdue."""
+        words = _words(self._started)
+        if len(words) < 4 or words[3] != boot:
+            return True
+        asked = os.stat(resuming.path(self.directory)).st_mtime
+        return abs(time.time() - asked) > resuming.PATIENCE
+
     def stop(self) -> None:
         """Ask the supervisor to end the hook; it then reports an interruption."""
         _signal(self._started, signal.SIGTERM, group=False)
 
+    @property
+    def mark(self) -> str:
+        """The entry of the environment that all processes of the hook have at their start."""
+        return "{}={}".format(steps.VARIABLE, steps.path(self.directory))
+
     def end_orphan(self) -> bool:
         """Kill a hook that outlived its supervisor, so that it never works beside a second run; was there one?"""
-        return _signal(self._hook, signal.SIGKILL, group=True)
+        _signal(self._hook, signal.SIGKILL, group=True)
+        return processes.end(self.mark, 0, 0.0) > 0
 
 
-def _signal(path: str, number: int, group: bool) -> bool:
-    """Signal the process (or its group) that a file names, if it is still that one."""
+def _words(path: str) -> List[str]:
     try:
         with open(path, "rb") as source:
-            words = source.read(100).split()
-        pid, start = int(words[0]), int(words[1])
-    except (FileNotFoundError, ValueError, IndexError):
-        return False
+            return source.read(200).decode("ascii", "replace").split()
+    except FileNotFoundError:
+        return []
+
+
+def _signal(path: str, number: int, group: bool) -> None:
+    """Signal the process (or its group) that a file names, if it is still that one."""
+    words = _words(path)
+    if len(words) < 2 or not (words[0].isdigit() and words[1].isdigit()):
+        return
+    pid, start = int(words[0]), int(words[1])
     if pid <= 1 or boots.start_time(pid) != start:
-        return False
+        return
     try:
         os.killpg(pid, number) if group else os.kill(pid, number)
     except ProcessLookupError:
-        return False
-    return True
+        return

@@ -27,6 +27,11 @@ class Places(NamedTuple):
     def status(self) -> str:
         return os.path.join(self.state, "status.json")
 
+    @property
+    def ungrouped(self) -> str:
+        """The configs of the groups without a hook, as the server hands them out now."""
+        return os.path.join(self.state, "ungrouped.json")
+
     def under(self, path: str) -> str:
         """An absolute path of the instance, moved below the root."""
         return os.path.join(self.root, path.lstrip("/"))

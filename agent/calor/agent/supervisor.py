@@ -8,9 +8,9 @@ import os
 import signal
 import subprocess
 import time
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
-from calor.agent import attempts, hooks, places
+from calor.agent import attempts, boots, hooks, places, processes, resuming, spool, steps
 from calor.agent.attempts import Attempt, Outcome
 from calor.agent.deployments import Deployment, choose
 from calor.agent.hooks import contract
@@ -23,15 +23,16 @@ def main(run_directory: str, attempt_directory: str, environment: Mapping[str, s
     if os.fork():
         return 0
     attempt = Attempt(attempt_directory)
-    handle = attempt.take()
+    where = places.find(environment)
+    handle = attempt.take(boots.boot_id(where.boot_id))
     if handle is None:
         return 0
     stopping = Stopping()
+    processes.adopt_orphans()
     deployment = Run(run_directory).deployment()
     if deployment is None:
         attempt.finish(attempt.interrupted("the record of the deployment was damaged"))
         return 0
-    where = places.find(environment)
     try:
         outcome = supervise(deployment, attempt, where, environment, stopping)
     except Exception as exc:  # the outermost frame: whatever it was, the stack must hear of it
@@ -71,26 +72,63 @@ def supervise(
         return _failed(str(exc), exc.code)
     if command is None:
         return _nothing("the configuration is empty: nothing to do")
+    command.environment.update(contract.attempt_environment(job))
     try:
-        process = _start(command, attempt)
-    except (OSError, ValueError) as exc:
-        return _failed("{} hook: {} cannot be started: {}".format(chosen.group, command.argv[0], exc), 126)
-    attempt.note_hook(process.pid)
-    ended = _wait(process, deployment.timeout, stopping)
-    if ended is not None:
+        code = _run_all(command, attempt, Watch(deployment.timeout, stopping, attempt.mark))
+    except NotStarted as exc:
+        return _failed("{} hook: {}".format(chosen.group, exc), 126)
+    except CutShort as exc:
         hook.finish(job, 1)
-        return attempt.interrupted(ended)
-    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+        if not stopping.asked:
+            resuming.forget(attempt.directory)
+        return attempt.interrupted(str(exc))
+    if code == resuming.EXIT_CODE:
+        return _reboot(job, attempt, stopping)
     done = hook.finish(job, code)
     return Outcome(attempts.FINISHED, done.outputs, done.reason)
 
 
-def _start(command: contract.Command, attempt: Attempt) -> "subprocess.Popen[bytes]":
-    with open(command.stdin or os.devnull, "rb") as stdin, open(attempt.stdout, "wb") as stdout, open(
-        attempt.stderr, "wb"
+class NotStarted(Exception):
+    """A program that is not there or is none."""
+
+
+class CutShort(Exception):
+    """The hook was ended before its own end; the text says why."""
+
+
+class Watch(NamedTuple):
+    """What ends a hook early, and the entry of the environment by which its processes are found."""
+
+    timeout: Optional[float]
+    stopping: Stopping
+    mark: str
+
+
+def _run_all(command: contract.Command, attempt: Attempt, watch: Watch) -> int:
+    """Run the programs of a command one after the other; the exit code of the last, or of the first that failed."""
+    deadline = time.monotonic() + watch.timeout if watch.timeout else None
+    for path in (attempt.stdout, attempt.stderr):
+        open(path, "wb").close()
+    code = 0
+    for argv in [*command.before, command.argv]:
+        try:
+            process = _start(argv, command, attempt)
+        except (OSError, ValueError) as exc:
+            raise NotStarted("{} cannot be started: {}".format(argv[0], exc)) from exc
+        attempt.note_hook(process.pid)
+        _wait(process, deadline, watch, attempt)
+        code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+        if code != 0:
+            break
+    return code
+
+
+def _start(argv: List[str], command: contract.Command, attempt: Attempt) -> "subprocess.Popen[bytes]":
+    with open(command.stdin or os.devnull, "rb") as stdin, open(attempt.stdout, "ab") as stdout, open(
+        attempt.stderr, "ab"
     ) as stderr:
         return subprocess.Popen(
-            command.argv,
+            argv,
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
@@ -100,33 +138,44 @@ def _start(command: contract.Command, attempt: Attempt) -> "subprocess.Popen[byt
         )
 
 
-def _wait(process: "subprocess.Popen[bytes]", timeout: Optional[float], stopping: Stopping) -> Optional[str]:
-    """Wait for the hook; why it was cut short, or None if it ended by itself."""
-    deadline = time.monotonic() + timeout if timeout else None
-    pause = 0.01
-    while True:
+def _wait(process: "subprocess.Popen[bytes]", deadline: Optional[float], watch: Watch, attempt: Attempt) -> None:
+    """Wait for a program of the hook. Raises CutShort when it, with all its children, had to be ended."""
+    pause, why = 0.01, ""
+    while not why:
         try:
             process.wait(pause)
         except subprocess.TimeoutExpired:
             pause = min(pause * 1.5, 0.25)
         else:
-            return "it was told to stop (shutdown or cancel)" if stopping.asked else None
-        if stopping.asked:
-            _end(process)
-            return "it was told to stop (shutdown or cancel)"
-        if deadline is not None and time.monotonic() > deadline:
-            _end(process)
-            return "it did not end within its {:g} seconds".format(timeout or 0)
+            if not watch.stopping.asked:
+                return
+        processes.collect_adopted(process.pid)
+        spool.bound(attempt.stdout, attempt.stderr)
+        if watch.stopping.asked:
+            why = "it was told to stop (shutdown or cancel)"
+        elif deadline is not None and time.monotonic() > deadline:
+            why = "it did not end within its {:g} seconds".format(watch.timeout or 0)
+    processes.end(watch.mark, os.getpid(), GRACE)
+    process.wait()
+    raise CutShort(why)
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Terminate the hook's process group, then kill what is left of it."""
-    os.killpg(process.pid, signal.SIGTERM)
+def _reboot(job: contract.Job, attempt: Attempt, stopping: Stopping) -> Outcome:
+    """The hook asked for a reboot after which it goes on. Returns only if none came, or if it asks for ever."""
+    if resuming.count(attempt.directory) >= resuming.MOST:
+        return _failed("the hook asked for {} reboots; that is enough".format(resuming.MOST + 1), resuming.EXIT_CODE)
+    resuming.ask(attempt.directory)
+    steps.note(attempt.directory, "rebooting")
     try:
-        process.wait(GRACE)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        resuming.reboot(job.environment)
+    except OSError as exc:
+        return _failed("the hook asked for a reboot, which failed: {}".format(exc), resuming.EXIT_CODE)
+    deadline = time.monotonic() + resuming.PATIENCE
+    while time.monotonic() < deadline and not stopping.asked:
+        time.sleep(0.2)
+    if stopping.asked:
+        return attempt.interrupted("the machine reboots")
+    return _failed("the hook asked for a reboot, which did not come", resuming.EXIT_CODE)
 
 
 def _nothing(note: str) -> Outcome:

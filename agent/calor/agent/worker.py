@@ -10,14 +10,15 @@ import select
 import time
 from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
-from calor.agent import launching, outputs, steps
-from calor.agent.attempts import Attempt, Outcome
+from calor.agent import boots, launching, metadata_files, outputs, steps
+from calor.agent.attempts import INTERRUPTED, Attempt, Outcome
 from calor.agent.collecting import Collection, Collector
-from calor.agent.deployments import Deployment, parse
+from calor.agent.deployments import NO_HOOK_BY_DESIGN, Deployment, parse
 from calor.agent.executables import is_for_us
 from calor.agent.outbox import Outbox
 from calor.agent.places import Places
 from calor.agent.runs import Run, Runs
+from calor.agent.withdrawal import Withdrawals
 
 log = logging.getLogger("calor.agent.worker")
 
@@ -62,11 +63,18 @@ class Worker:
         self._tries: Dict[str, int] = {}
         self._not_before: Dict[str, float] = {}
         self._since = 0.0
+        self._withdrawals = Withdrawals(places, runs)
         self.running: Optional[Running] = None
 
     def receive(self, source: Collector, collection: Collection) -> None:
         self._wanted[source.name] = (source.is_native, collection)
+        metadata_files.keep(self._places, self._data())
         self.wake()
+
+    def _data(self) -> List[Deployment]:
+        """The deployments that are data for others to use, of all sources."""
+        found = [one for _, collection in list(self._wanted.values()) for one in collection.deployments]
+        return [one for one in found if one.group in NO_HOOK_BY_DESIGN]
 
     def heard_nothing_new(self, source: Collector) -> bool:
         """The source was reached and has nothing (more); whether this is the first that was heard of it."""
@@ -106,10 +114,13 @@ class Worker:
 
     def step(self) -> float:
         """Do what is next; the seconds after which to look again if nothing else happens."""
+        heard = self.has_heard  # asked first: what comes in meanwhile is for the next step
         wanted = {deployment.run_id: (native, deployment) for native, deployment in self.pending()}
         cancelled = {run_id for _, collection in list(self._wanted.values()) for run_id in collection.cancelled}
-        if self._is_busy(wanted, cancelled):
+        if self._is_busy(wanted if heard else None, cancelled):
             return 0.05 if time.monotonic() - self._since < 10 else 0.2
+        if self._withdrawals.step({name: found.deployments for name, (_, found) in list(self._wanted.items())}):
+            return 0.1
         pending = self.pending()  # once more: what has just been settled must not be begun again
         for native, deployment in pending:
             if deployment.run_id in cancelled:
@@ -120,45 +131,56 @@ class Worker:
             return self._start(native, deployment, pending.index((native, deployment)) + 1, len(pending))
         return 3600.0
 
-    def _is_busy(self, wanted: Dict[str, Tuple[bool, Deployment]], cancelled: Set[str]) -> bool:
-        """Follow the runs that were begun; whether one still runs."""
+    def _is_busy(self, wanted: Optional[Dict[str, Tuple[bool, Deployment]]], cancelled: Set[str]) -> bool:
+        """Follow the runs that were begun; whether one still runs. ``wanted`` is None before a source was reached."""
         busy = False
         for run_id, run in list(self._open.items()):
-            native, deployment = wanted.get(run_id) or (self._is_native_by_default(), run.deployment())
+            native, deployment = (wanted or {}).get(run_id) or (self._is_native_by_default(), run.deployment())
             attempts = run.attempts()
             if not attempts or not attempts[-1].has_started:
                 continue
             outcome = attempts[-1].outcome()
-            if outcome is None:
+            if outcome is None or self._awaits_reboot(attempts[-1], outcome, run_id in cancelled):
                 busy = True
                 if run_id in cancelled:
                     attempts[-1].stop()
                 if deployment is not None and self.running is None:
                     self._show(Running(deployment, deployment.name, attempts[-1]))
-            elif deployment is not None or self.has_heard:
-                again = run_id in wanted and run_id not in cancelled
-                self._settle(run, deployment or parse({"id": run_id}), native, outcome, len(attempts), again)
+            elif deployment is not None or wanted is not None:
+                again = None if wanted is None else run_id in wanted and run_id not in cancelled
+                self._settle(run, deployment or parse({"id": run_id}), native, outcome, again)
         return busy
+
+    def _awaits_reboot(self, attempt: Attempt, outcome: Outcome, is_cancelled: bool) -> bool:
+        """Whether the hook is to go on in the next boot (``resuming``), and this is not yet it."""
+        if outcome.outcome != INTERRUPTED or is_cancelled or not attempt.goes_on:
+            return False
+        return not attempt.has_outlived(boots.boot_id(self._places.boot_id))
 
     def _is_native_by_default(self) -> bool:
         return any(native for native, _ in self._wanted.values()) or not self._wanted
 
     def _settle(
-        self, run: Run, deployment: Deployment, native: bool, outcome: Outcome, made: int, is_wanted: bool
+        self, run: Run, deployment: Deployment, native: bool, outcome: Outcome, is_wanted: Optional[bool]
     ) -> None:
         """An attempt has ended: report it, or leave the run for another attempt."""
-        if run.attempts()[-1].end_orphan():
+        last, made = run.attempts()[-1], _counted(run.attempts())
+        if outcome.outcome == INTERRUPTED and last.end_orphan():
             log.warning("%s: killed a hook that had outlived its supervisor", run.run_id)
         self._show(None)
-        if not outcome.succeeded and made <= deployment.retries:
+        goes_on = outcome.outcome == INTERRUPTED and last.goes_on
+        if not outcome.succeeded and (goes_on or made <= deployment.retries):
             if is_wanted:
                 del self._open[run.run_id]
+                if goes_on:
+                    log.info("%s: goes on after the reboot", deployment.name)
+                    return
                 self._not_before[run.run_id] = time.monotonic() + min(2.0 ** (made - 1), 30.0)
                 log.warning(
                     "%s failed, attempt %s of %s: %s", deployment.name, made, deployment.retries + 1, outcome.reason
                 )
                 return
-            if not self.has_heard:
+            if is_wanted is None:
                 return
         log.info("%s: %s", deployment.name, outcome.reason or "success")
         self._outbox.put(run, deployment, outcome, native)
@@ -172,16 +194,21 @@ class Worker:
         if attempts and not attempts[-1].has_started:
             attempt = attempts[-1]  # an earlier agent was killed before its supervisor began
             run.record(deployment)
-        elif len(attempts) > deployment.retries:
+        elif _counted(attempts) > deployment.retries:
             return 0.0  # its last attempt is not settled yet; nothing is ever started beyond the retries
         else:
             attempt = run.new_attempt(deployment)
+        self._withdrawals.note(run, deployment, self._source_of(deployment))
         self._since = time.monotonic()
         log.info("%s: starting hook %s (run %s)", deployment.name, deployment.group, run.run_id)
         if self._launch(run, attempt):
             self._show(Running(deployment, "{} (step {} of {})".format(deployment.name, number, total), attempt))
             return 0.01
         return self._launch_failed(run, deployment, native, attempt)
+
+    def _source_of(self, deployment: Deployment) -> str:
+        named = [name for name, (_, found) in list(self._wanted.items()) if deployment in found.deployments]
+        return named[0] if named else ""
 
     def _launch(self, run: Run, attempt: Attempt) -> bool:
         environment = dict(os.environ, CALOR_ROOT=self._places.root, CALOR_STATE_DIR=self._places.state)
@@ -200,7 +227,9 @@ class Worker:
         if tries < START_TRIES:
             return 2.0
         last = outputs.tail(os.path.join(attempt.directory, "supervisor.log"), 500)
-        if attempt.take() is None:  # it has begun after all: from now on nothing else can start it
+        if (
+            attempt.take(boots.boot_id(self._places.boot_id)) is None
+        ):  # it has begun after all: from now on nothing else can start it
             return 0.1
         reason = "the hook's supervisor cannot be started: " + last.strip()
         texts = {"deploy_stdout": "", "deploy_stderr": reason, "deploy_status_code": 126}
@@ -215,6 +244,11 @@ class Worker:
 
     def prune(self) -> None:
         self._runs.prune([one.run_id for _, found in list(self._wanted.values()) for one in found.deployments])
+
+
+def _counted(attempts: List[Attempt]) -> int:
+    """The attempts that use up retries: not those that went on after a reboot."""
+    return sum(not attempt.goes_on for attempt in attempts)
 
 
 def _pipe() -> Tuple[int, int]:

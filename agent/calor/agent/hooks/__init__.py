@@ -5,12 +5,41 @@ from typing import List, Tuple
 
 from calor.agent.executables import find_executable, list_executables
 from calor.agent.hooks.ansible import Ansible
+from calor.agent.hooks.apply_config import ApplyConfig
+from calor.agent.hooks.atomic import Atomic
 from calor.agent.hooks.cfn_init import CfnInit
+from calor.agent.hooks.chef import Chef
+from calor.agent.hooks.compose import DockerCompose
 from calor.agent.hooks.contract import CannotRun, Hook, Job
+from calor.agent.hooks.docker_cmd import DockerCmd
 from calor.agent.hooks.executable import Executable
+from calor.agent.hooks.hiera import Hiera
+from calor.agent.hooks.json_file import JsonFile
+from calor.agent.hooks.kubelet import Kubelet
+from calor.agent.hooks.puppet import Puppet
+from calor.agent.hooks.salt import Salt
 from calor.agent.hooks.script import Script
 
-HOOKS: Tuple[Hook, ...] = (Script(), Ansible(), CfnInit())
+HOOKS: Tuple[Hook, ...] = (
+    Script(),
+    Ansible(),
+    CfnInit(),
+    ApplyConfig(),
+    Atomic(),
+    Chef(),
+    DockerCmd(),
+    DockerCompose(),
+    Hiera(),
+    JsonFile(),
+    Kubelet(),
+    Puppet(),
+    Salt(),
+)
+
+
+def built_in(group: str) -> Hook:
+    """The hook of this group that is part of the agent. Raises KeyError."""
+    return {hook.group: hook for hook in HOOKS}[group]
 
 
 def installed(job: Job) -> List[str]:

@@ -3,11 +3,10 @@
 import json
 import os
 import pkgutil
-import shutil
 import subprocess
 from typing import Dict, List, NamedTuple, Optional
 
-from calor.agent.hooks import contract
+from calor.agent.hooks import contract, yaml_text
 
 QUESTION = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ansible_runner') is None)"
 
@@ -23,7 +22,7 @@ class Spec(NamedTuple):
 
 def find_interpreter(program: str, environment: Dict[str, str]) -> Optional[str]:
     """An interpreter that has ansible_runner: that of ansible-playbook's first line, else python3."""
-    for candidate in (_shebang(program), shutil.which("python3", path=environment["PATH"])):
+    for candidate in (yaml_text.shebang(program), contract.which("python3", environment)):
         if candidate and _has_runner(candidate, environment):
             return candidate
     return None
@@ -38,13 +37,6 @@ def prepare(interpreter: str, spec: Spec, directory: str) -> List[str]:
     document = dict(spec._asdict(), directory=private)
     contract.write_private(request, json.dumps(document).encode("utf-8"))
     return [interpreter, driver, request]
-
-
-def _shebang(program: str) -> Optional[str]:
-    with open(program, "rb") as source:
-        line = source.readline(512)
-    words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
-    return words[0] if words and "python" in os.path.basename(words[0]) else None
 
 
 def _has_runner(interpreter: str, environment: Dict[str, str]) -> bool:

@@ -14,16 +14,9 @@ class CfnInit(contract.Hook):
     group = "cfn-init"
 
     def prepare(self, job: contract.Job) -> Optional[contract.Command]:
-        config = job.config
-        if isinstance(config, str) and config.strip():
-            try:
-                config = json.loads(config)
-            except ValueError as exc:
-                raise contract.CannotRun("the config of group cfn-init is not JSON: {}".format(exc), 1) from exc
+        config = contract.as_document(job, self.group)
         if not config:
             return None
-        if not isinstance(config, dict):
-            raise contract.CannotRun("the config of group cfn-init must be a map", 1)
         folder = job.places.heat(job.environment, "HEAT_CFN_INIT_LAST_METADATA_DIR", "/var/cache/heat-cfntools")
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, "last_metadata")

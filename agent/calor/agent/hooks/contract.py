@@ -2,9 +2,10 @@
 
 import json
 import os
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+import shutil
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from calor.agent import outputs
+from calor.agent import outputs, resuming, steps
 from calor.agent.deployments import Deployment
 from calor.agent.places import Places
 
@@ -40,12 +41,14 @@ class Job(NamedTuple):
 
 class Command(NamedTuple):
     """What to start: arguments (no shell), whole environment, working directory, and the path of a file to read
-    as standard input."""
+    as standard input. What stands in ``before`` is run first, one after the other; the first that fails is the end.
+    """
 
     argv: List[str]
     environment: Dict[str, str]
     directory: str = "/"
     stdin: Optional[str] = None
+    before: Tuple[List[str], ...] = ()
 
 
 class Finished(NamedTuple):
@@ -59,6 +62,9 @@ class Hook:
     """A hook built in. ``prepare`` may write files and may be called again after a failed attempt."""
 
     group = ""
+    leaves_something = False
+    """Whether a deployment goes on working after its run (a container), so that it is to be withdrawn when the server
+    no longer names it."""
 
     def prepare(self, job: Job) -> Optional[Command]:
         """The command to run; None if there is nothing to do. Raises CannotRun."""
@@ -67,6 +73,10 @@ class Hook:
     def finish(self, job: Job, code: int) -> Finished:
         """Called once the command has ended with this exit code (128 + n if signal n killed it)."""
         return Finished(outputs.standard(job.stdout, job.stderr, code, {}), failure(job, code))
+
+    def withdraw(self, job: Job, is_replaced: bool) -> None:
+        """End what a deployment that is no longer wanted has left at work; ``is_replaced`` if a newer config of the
+        same deployment is there to take over. Raises CannotRun or OSError."""
 
 
 def failure(job: Job, code: int) -> str:
@@ -86,6 +96,63 @@ def base_environment(environment: Mapping[str, str]) -> Dict[str, str]:
     if not any(key in found for key in ("LANG", "LC_ALL")):
         found["LC_ALL"] = "C.UTF-8"
     return found
+
+
+def attempt_environment(job: Job) -> Dict[str, str]:
+    """What the agent tells every program of an attempt; it also marks the processes (``processes``)."""
+    return {
+        steps.VARIABLE: steps.path(job.directory),
+        resuming.VARIABLE: resuming.path(job.directory),
+        resuming.COUNT: str(resuming.count(job.directory)),
+    }
+
+
+def which(name: str, environment: Mapping[str, str]) -> Optional[str]:
+    """The path of a program as a hook's environment finds it."""
+    return shutil.which(name, path=environment.get("PATH", PATH))
+
+
+def find_tool(environment: Mapping[str, str], names: Sequence[str], packages: str) -> str:
+    """The path of the first of these programs that is there. Raises CannotRun, which says what brings it (F055)."""
+    for name in names:
+        found = which(name, environment)
+        if found:
+            return found
+    said = "{} not found".format(" or ".join(names))
+    raise CannotRun("{}; it comes with {}".format(said, packages) if packages else said)
+
+
+def is_true(value: Any) -> bool:
+    """An option that is a flag: templates write them as booleans and as text."""
+    return str(value).strip().lower() in ("true", "yes", "1", "on")
+
+
+def number(job: Job, option: str, default: float) -> float:
+    """A numeric option. Raises CannotRun for what is none."""
+    value = job.deployment.options.get(option)
+    if value in (None, ""):
+        return default
+    try:
+        return float(str(value))
+    except ValueError:
+        raise CannotRun(
+            "option {} of group {} is no number: {!r}".format(option, job.deployment.group, value), 1
+        ) from None
+
+
+def as_document(job: Job, what: str) -> Dict[str, Any]:
+    """A config that must be a map, given as one or as its JSON text; {} for an empty one. Raises CannotRun."""
+    config = job.config
+    if isinstance(config, str) and config.strip():
+        try:
+            config = json.loads(config)
+        except ValueError as exc:
+            raise CannotRun("the config of group {} is not JSON: {}".format(what, exc), 1) from exc
+    if not config:
+        return {}
+    if not isinstance(config, dict):
+        raise CannotRun("the config of group {} must be a map".format(what), 1)
+    return config
 
 
 def as_text(value: Any) -> str:

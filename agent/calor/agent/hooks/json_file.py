@@ -1,0 +1,32 @@
+"""Group ``json-file``: the config maps paths to data; each is written as JSON."""
+
+import json
+import os
+from typing import Any
+
+from calor.agent import durable
+from calor.agent.hooks import contract, working
+
+
+class JsonFile(working.Working):
+    """Heat's json-file hook. A file is replaced whole; one that was there keeps its mode."""
+
+    group = "json-file"
+
+    def check(self, job: contract.Job) -> None:
+        for path in contract.as_document(job, self.group):
+            if not os.path.isabs(path):
+                raise contract.CannotRun("json-file hook: {} is not an absolute path".format(path), 1)
+
+    def work(self, job: contract.Job) -> int:
+        for path, data in contract.as_document(job, self.group).items():
+            target = job.places.under(path)
+            os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+            mode = os.stat(target).st_mode & 0o7777 if os.path.exists(target) else 0o644
+            durable.write(target, pretty(data), mode)
+        return 0
+
+
+def pretty(data: Any) -> bytes:
+    """JSON as Heat's hooks write it: indented by four, keys in order."""
+    return json.dumps(data, indent=4, sort_keys=True, separators=(",", ": ")).encode("ascii")
