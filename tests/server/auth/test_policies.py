@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from calor.server.auth import Policy
-from calor.server.auth.policies import RULES
+from calor.server.auth.policies import HEATS, RULES
 from calor.server.config import ConfigurationFault, load
 from calor.server.errors import Forbidden, ServiceUnavailable
 from calor.server.identity import Caller
@@ -24,8 +24,8 @@ def caller(*roles: str, project_id: str = "p", system: bool = False) -> Caller:
 @pytest.mark.skipif(not ROUTES.exists(), reason="the reference facts are not here")
 def test_every_rule_of_heat_is_there_with_its_check() -> None:
     wanted = json.loads(ROUTES.read_text())["policy_rules"]
-    assert {rule.name: rule.check for rule in RULES} == {name: one["check"] for name, one in wanted.items()}
-    assert {rule.name: list(rule.scopes) for rule in RULES} == {
+    assert {rule.name: rule.check for rule in HEATS} == {name: one["check"] for name, one in wanted.items()}
+    assert {rule.name: list(rule.scopes) for rule in HEATS} == {
         name: one["scopes"] or [] for name, one in wanted.items()
     }
 

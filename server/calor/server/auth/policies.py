@@ -117,4 +117,15 @@ CATALOGUE = (
     Rule("service:index", ADMIN, "List the engines."),
 )
 
-RULES = (*BASE, *ACTIONS, *CLOUDFORMATION, *RESOURCES, *SOFTWARE, *STACKS, *CATALOGUE)
+HEATS = (*BASE, *ACTIONS, *CLOUDFORMATION, *RESOURCES, *SOFTWARE, *STACKS, *CATALOGUE)
+
+OWN = (
+    Rule("stacks:progress", READER, "Show what goes on inside the instances of a stack."),
+    Rule("stacks:logs", READER, "Read what deployments print."),
+    Rule("software_deployments:cancel", MEMBER, "End a deployment that runs."),
+    Rule("software_deployments:run", MEMBER, "Run a deployment's config on demand."),
+    Rule("software_deployments:runs", READER, "List the runs on demand of a deployment."),
+)
+"""Of what Heat does not have."""
+
+RULES = (*HEATS, *OWN)

@@ -1,0 +1,70 @@
+"""What must not be seen in the output of a run: the hidden values that went into it."""
+
+import logging
+from collections import OrderedDict
+
+from calor.server.engine.inventory import StoredConfigs
+from calor.server.engine.masking import Masker
+from calor.server.engine.presenting import secret_texts
+from calor.server.engine.revisions import Blueprints
+from calor.server.engine.sealing import Sealing
+from calor.server.errors import CalorError
+from calor.server.identity import SealBroken
+from calor.server.store import queries
+from calor.server.store.database import Database
+from calor.server.store.rows import DeploymentRow, StackRow
+
+log = logging.getLogger(__name__)
+
+CREDENTIALS = frozenset({"deploy_password", "deploy_signal_id", "ansible_vault_password"})
+"""Inputs that are secret whatever the template says."""
+KEPT = 512
+
+
+class RunSecrets:
+    def __init__(self, database: Database, sealing: Sealing, configs: StoredConfigs, blueprints: Blueprints) -> None:
+        self._database = database
+        self._sealing = sealing
+        self._configs = configs
+        self._blueprints = blueprints
+        self._kept: OrderedDict[str, Masker] = OrderedDict()
+
+    def known(self, run_id: str) -> Masker | None:
+        return self._kept.get(run_id)
+
+    async def of(self, row: DeploymentRow) -> Masker:
+        """Kept for a run: its config never changes."""
+        known = self._kept.get(row.run_id)
+        if known is None:
+            known = self._kept[row.run_id] = Masker(await self._texts(row))
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return known
+
+    async def _texts(self, row: DeploymentRow) -> list[str]:
+        config = await self._configs.get(row.project_id, row.config_id)
+        inputs = config.inputs if config is not None else ()
+        texts = [str(one.get("value")) for one in inputs if one.get("name") in CREDENTIALS and one.get("value")]
+        texts += secret_texts(self._sealing.value(row.values)["inputs"])
+        resource = await queries.resource_by_physical_id(self._database, row.project_id, row.source_id or row.id)
+        if resource is None:
+            return texts
+        try:
+            given = self._sealing.value(resource.pending or resource.properties) or {}
+            texts += secret_texts(given.get("input_values"))
+        except SealBroken:
+            log.warning("the properties of a deployment cannot be read", extra={"resource": resource.name})
+        stack = await queries.stack(self._database, resource.stack_id)
+        while stack is not None:
+            texts += await self._parameters(stack)
+            stack = await queries.stack(self._database, stack.owner_id) if stack.owner_id else None
+        return texts
+
+    async def _parameters(self, stack: StackRow) -> list[str]:
+        """The hidden parameters of a stack: scripts hold them without being inputs."""
+        try:
+            blueprint = await self._blueprints.of(stack, stack.revision_id)
+        except (CalorError, LookupError, SealBroken):
+            log.warning("the parameters of a stack cannot be read", exc_info=True, extra={"stack": stack.id})
+            return []
+        return secret_texts([parameter.value for parameter in blueprint.model.parameters.values()])
