@@ -12,11 +12,12 @@ fail() {
     exit 1
 }
 
-# packages NAME[:PROGRAM] …: install the Debian packages whose program (by default the package's name) is missing.
+# packages NAME[:PROGRAM] …: install the Debian packages whose program (by default the package's name; it may be a
+# pattern of paths) is missing.
 packages() {
     local entry missing=()
     for entry in "$@"; do
-        command -v "${entry#*:}" >/dev/null 2>&1 || missing+=("${entry%%:*}")
+        command -v "${entry#*:}" >/dev/null 2>&1 || compgen -G "${entry#*:}" >/dev/null || missing+=("${entry%%:*}")
     done
     ((${#missing[@]})) || return 0
     [ "$(id -u)" -eq 0 ] || fail "Missing Debian packages, install them as root: apt-get install ${missing[*]}"
@@ -25,9 +26,19 @@ packages() {
 }
 
 apt_install() {
-    local install=(env DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends "$@")
+    local install=(without_daemons env DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends "$@")
     "${install[@]}" >/dev/null 2>&1 || { apt-get -qq update && "${install[@]}" >/dev/null; }  # lists may be old or absent
 }
+
+# without_daemons COMMAND …: run it while Debian's packages are told not to start what they bring.
+without_daemons() (
+    policy=/usr/sbin/policy-rc.d
+    if ! [ -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 0755 "$policy"
+    fi
+    "$@"
+)
 
 python_with_venv() {
     local candidate
@@ -71,4 +82,11 @@ virtualenv() {
 sandbox_packages() {
     [ "$(id -u)" -eq 0 ] || return 0
     packages iproute2:ip nftables:nft util-linux:nsenter mount:losetup curl
+}
+
+# What the tests call beside that. The database servers run as private ones, in folders of their own.
+test_packages() {
+    sandbox_packages
+    packages openssl mmdebstrap postgresql:/usr/lib/postgresql/*/bin/initdb mariadb-server-core:mariadbd \
+        mariadb-client-core:mariadb
 }

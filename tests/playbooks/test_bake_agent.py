@@ -64,7 +64,6 @@ def test_a_file_system_without_python_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_the_baked_command_runs_in_the_file_system(tmp_path: Path) -> None:
     root = file_system(tmp_path / "root")
     assert play(PLAYBOOKS / "bake-agent.yml", calor_root=str(root)).returncode == 0
@@ -76,7 +75,6 @@ def test_the_baked_command_runs_in_the_file_system(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_the_example_publishes_its_page_and_hands_back_the_output(tmp_path: Path) -> None:
     """In a network of its own, where the web server ends with its process tree."""
     alone = (

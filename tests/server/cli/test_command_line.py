@@ -12,7 +12,6 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -111,11 +110,7 @@ def test_db_upgrade_makes_the_schema_and_version_shows_it(tmp_path: Path) -> Non
     [
         ("sqlite:////nowhere/at/all.sqlite", "there is no folder /nowhere/at"),
         ("nonsense", "cannot be opened"),
-        pytest.param(
-            "mysql://heat:geheim@127.0.0.1:1/heat",
-            r"mysql://heat:\*\*\*@127.0.0.1:1/heat cannot be opened",
-            marks=pytest.mark.skipif(not find_spec("aiomysql"), reason="the driver of MariaDB is not installed"),
-        ),
+        ("mysql://heat:geheim@127.0.0.1:1/heat", r"mysql://heat:\*\*\*@127.0.0.1:1/heat cannot be opened"),
     ],
 )
 def test_a_database_that_cannot_be_opened_is_one_line_without_its_password(

@@ -1,4 +1,4 @@
-"""The same life of a stack on PostgreSQL and MariaDB, where this machine has them."""
+"""The same life of a stack on PostgreSQL and MariaDB, each a server of our own in a folder of its own."""
 
 import asyncio
 import os
@@ -6,6 +6,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,10 +21,7 @@ from calor.server.engine.views import StackRequest, Status
 from calor.server.identity import Caller, Keys
 from calor.server.resources.registry import installed
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="database servers run as users of their own"),
-]
+pytestmark = pytest.mark.slow
 USER = Caller(user_id="u1", project_id="p1", roles=frozenset({"member"}), user_name="user1", token="t1")
 
 
@@ -48,59 +46,63 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def has_user(name: str) -> bool:
-    return any(entry.pw_name == name for entry in pwd.getpwall())
+def program(name: str) -> str:
+    """A program of a database server; Debian keeps PostgreSQL's out of PATH."""
+    found = shutil.which(name) or next(map(str, sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
+    assert found, f"{name} is not on this machine; scripts/test installs it (postgresql, mariadb-server-core)"
+    return found
 
 
-def as_user(name: str, *command: str, **more: Any) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(command, user=name, check=True, capture_output=True, cwd="/", **more)
+class Nobody:
+    """Runs database servers, which refuse to be root: as `nobody`, or, where we are not root, as ourselves."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        other = pwd.getpwnam("nobody")
+        self.who: dict[str, Any] = {"user": other.pw_uid, "group": other.pw_gid} if os.geteuid() == 0 else {}
+        if self.who:
+            shutil.chown(folder, **self.who)
+
+    def run(self, name: str, *arguments: str) -> None:
+        command = [program(name), *arguments]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/", **self.who)
+        assert done.returncode == 0, done.stderr.decode()
+
+    def start(self, name: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        command = [program(name), *arguments]
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **self.who)
 
 
 @pytest.fixture
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    path = Path("/tmp") / f"calor-db-{os.getpid()}-{free_port()}"  # a path that other users may enter
-    path.mkdir(mode=0o777)
-    path.chmod(0o777)
-    yield path
-    shutil.rmtree(path, ignore_errors=True)
+def nobody() -> Iterator[Nobody]:
+    folder = Path(tempfile.mkdtemp(prefix="calor-db-", dir="/tmp"))  # pytest's own folders are closed to other users
+    yield Nobody(folder)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
-def postgresql(folder: Path) -> Iterator[str]:
-    if not (shutil.which("initdb") and shutil.which("postgres") and has_user("postgres")):
-        pytest.skip("PostgreSQL is not installed")
-    port = free_port()
-    as_user("postgres", "initdb", "-D", f"{folder}/data", "-U", "calor", "-A", "trust")
+def postgresql(nobody: Nobody) -> Iterator[str]:
+    port, folder = free_port(), nobody.folder
+    nobody.run("initdb", "-D", f"{folder}/data", "-U", "calor", "-A", "trust")
     options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
-    as_user("postgres", "pg_ctl", "-D", f"{folder}/data", "-o", options, "-l", f"{folder}/log", "-w", "start")
+    nobody.run("pg_ctl", "-D", f"{folder}/data", "-o", options, "-l", f"{folder}/log", "-w", "start")
     yield f"postgresql://calor@127.0.0.1:{port}/postgres"
-    as_user("postgres", "pg_ctl", "-D", f"{folder}/data", "stop", "-m", "fast")
+    nobody.run("pg_ctl", "-D", f"{folder}/data", "stop", "-m", "fast")
 
 
 @pytest.fixture
-def mariadb(folder: Path) -> Iterator[str]:
-    if not (shutil.which("mariadbd") and shutil.which("mariadb-install-db") and has_user("mysql")):
-        pytest.skip("MariaDB is not installed")
-    port = free_port()
-    setup = (
-        "mariadb-install-db",
-        "--no-defaults",
-        f"--datadir={folder}/data",
-        "--auth-root-authentication-method=normal",
-    )
-    as_user("mysql", *setup)
+def mariadb(nobody: Nobody) -> Iterator[str]:
+    port, folder = free_port(), nobody.folder
+    data = f"--datadir={folder}/data"
+    nobody.run("mariadb-install-db", "--no-defaults", data, "--auth-root-authentication-method=normal")
     listen = (f"--port={port}", "--bind-address=127.0.0.1", f"--socket={folder}/s", f"--pid-file={folder}/pid")
-    server = subprocess.Popen(
-        ("mariadbd", "--no-defaults", f"--datadir={folder}/data", *listen),
-        user="mysql", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/",
-    )  # fmt: skip
-    made = "create database calor character set utf8mb4"
-    for _ in range(100):
-        if (
-            subprocess.run(("mariadb", f"--socket={folder}/s", "-uroot", "-e", made), capture_output=True).returncode
-            == 0
-        ):
-            break
+    server = nobody.start("mariadbd", "--no-defaults", data, *listen)
+    client = (program("mariadb"), "--no-defaults", f"--socket={folder}/s", "-uroot")
+    made = (*client, "-e", "create database calor character set utf8mb4")
+    until = time.monotonic() + 60
+    while subprocess.run(made, capture_output=True).returncode != 0:
+        assert server.poll() is None and time.monotonic() < until, (folder / "log").read_text()
         time.sleep(0.1)
     yield f"mysql+pymysql://root@127.0.0.1:{port}/calor"
     server.terminate()
