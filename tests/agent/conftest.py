@@ -1,5 +1,6 @@
 """A real HTTP server that speaks the guest protocol, and real agents to talk to it."""
 
+import base64
 import json
 import os
 import signal
@@ -35,6 +36,8 @@ class GuestServer:
         self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
         self.faults: dict[str, Any] = {}
         self.routes: dict[str, Callable[[str, dict[str, str], bytes], tuple[int, dict[str, str], bytes]]] = {}
+        self.pieces: list[dict[str, Any]] = []
+        self.verdicts: list[dict[str, Any]] = []
         self.enrolled: str | None = None
         self.tokens: set[str] = set()
         self.changed = threading.Condition()
@@ -129,11 +132,37 @@ class GuestServer:
         with self.changed:
             if what == "heartbeat":
                 self.heartbeats.append(given)
-                return 200, {"time": "now"}
+                return 200, {"time": "now", "cancelled": self.cancelled}
+            if what == "output":
+                return 200, {"next": self._take(given)}
+            if what == "cloud-init":
+                self.verdicts.append(given)
+                return 200, {}
             known = given["run_id"] in [one["run_id"] for one in self.results]
             self.results.append(given)
             self.changed.notify_all()
             return 200, {"known": known}
+
+    def _take(self, given: dict[str, Any]) -> dict[str, int]:
+        for piece in given["pieces"]:
+            self.pieces.append({**piece, "run_id": given["run_id"], "attempt": given["attempt"]})
+        return {stream: self.end(given["run_id"], given["attempt"], stream) for stream in ("stdout", "stderr")}
+
+    def end(self, run_id: str, attempt: int, stream: str) -> int:
+        end = 0
+        for one in self.pieces:
+            if (one["run_id"], one["attempt"], one["stream"]) == (run_id, attempt, stream):
+                end = max(end, one["offset"] + len(base64.b64decode(one["data"])))
+        return end
+
+    def printed(self, run_id: str, stream: str = "stdout", attempt: int = 1) -> bytes:
+        """What arrived of a stream; what was left out shows as zero bytes."""
+        found = bytearray(self.end(run_id, attempt, stream))
+        for one in self.pieces:
+            if (one["run_id"], one["attempt"], one["stream"]) == (run_id, attempt, stream):
+                data = base64.b64decode(one["data"])
+                found[one["offset"] : one["offset"] + len(data)] = data
+        return bytes(found)
 
     def _enrol(self, given: dict[str, Any]) -> tuple[int, Any]:
         if given["bootstrap_token"] != "boot":

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, Callable, List, Optional
 
-from calor.agent import boots, durable, sources
+from calor.agent import boots, durable, sources, verdict
 from calor.agent.backoff import Backoff
 from calor.agent.beats import Beats
 from calor.agent.collecting import Collector
@@ -18,6 +18,7 @@ from calor.agent.outbox import Outbox
 from calor.agent.places import Places
 from calor.agent.runs import Runs
 from calor.agent.settings import Settings
+from calor.agent.streams import Streams
 from calor.agent.worker import Worker
 from calor.cfntools import httpclient
 
@@ -40,7 +41,9 @@ class Agent:
         self._lock = _lock(os.path.join(places.state, "agent.lock"))
         runs = Runs(places.runs)
         link = Link(settings, Identity(settings, places.state)) if settings.is_native else None
-        self._outbox = Outbox(places.outbox, runs, settings, link)
+        self._link = link
+        self._streams = Streams(link) if link is not None else None
+        self._outbox = Outbox(places.outbox, runs, settings, link, self._streams)
         self._worker = Worker(places, runs, self._outbox, self._changed)
         self._beats: Optional[Beats] = None
         if link is not None:
@@ -62,6 +65,10 @@ class Agent:
         self._thread("outbox", self._outbox.deliver_for_ever, self._stop)
         if self._beats is not None:
             self._thread("beats", self._beats.beat_for_ever, self._stop)
+        if self._link is not None and self._streams is not None:
+            self._thread("output", self._follow, self._streams)
+            if self._settings.report_cloud_init:
+                self._thread("cloud-init", self._tell_verdict, self._link)
         if not self._collectors:
             log.error("no source of deployments is configured: %s names no server", self._places.config)
         while not self._stop.is_set():
@@ -103,6 +110,14 @@ class Agent:
         durable.write_json(self._places.status, {"pid": os.getpid(), "time": int(time.time()), "running": current})
         if self._beats is not None:
             self._beats.wake()
+        if self._streams is not None:
+            self._streams.wake()
+
+    def _follow(self, streams: Streams) -> None:
+        streams.follow(self._worker.current, self._stop)
+
+    def _tell_verdict(self, link: Link) -> None:
+        verdict.tell(self._places, link, self._stop)
 
     def _thread(self, name: str, target: Callable[..., None], argument: Any) -> None:
         threading.Thread(target=_logged, args=(target, argument), name=name, daemon=True).start()

@@ -34,6 +34,7 @@ class Attempt:
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
+        self.number = int(directory.rpartition("-")[2]) if directory.rpartition("-")[2].isdigit() else 1
         self.stdout = os.path.join(directory, "stdout")
         self.stderr = os.path.join(directory, "stderr")
         self._started = os.path.join(directory, "started")

@@ -1,9 +1,10 @@
 """Heartbeats: what this guest is doing, told on each change, every few seconds while a hook runs, else each minute."""
 
+import json
 import logging
 import threading
 import time
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 from calor.agent import PROTOCOL, __version__
 from calor.agent.identity import NotEnrolled, Refused
@@ -46,6 +47,7 @@ class Beats:
                     "run_id": ours.get("run_id") or running.deployment.run_id,
                     "deployment_id": running.deployment.deployment_id,
                     "step": running.where(),
+                    "doing": running.doing(),
                     "tail": running.tail(),
                 }
             )
@@ -55,6 +57,7 @@ class Beats:
             "agent": __version__,
             "protocol": PROTOCOL,
             "detail": "",
+            "interval": WHILE_RUNNING if running is not None else self._interval,
             "running": current,
         }
 
@@ -63,7 +66,7 @@ class Beats:
         body = self.body()
         body["time"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         try:
-            self._link.post("heartbeat", body, timeout=15.0)
+            self._worker.cancel(_cancelled(self._link.post("heartbeat", body, timeout=15.0)))
         except (Refused, NotEnrolled, httpclient.TransportError) as exc:
             log.debug("heartbeat not delivered: %s", exc)
             return False
@@ -77,3 +80,12 @@ class Beats:
             self._news.wait(WHILE_RUNNING if busy or not arrived else self._interval)
             if not arrived:
                 stop.wait(1.0)
+
+
+def _cancelled(answer: httpclient.Answer) -> List[str]:
+    """The runs that the server wants ended; none from one that says nothing of it."""
+    try:
+        named = json.loads(answer.text()).get("cancelled")
+    except (ValueError, AttributeError):
+        return []
+    return [str(one) for one in named] if isinstance(named, list) else []

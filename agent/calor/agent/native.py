@@ -41,11 +41,12 @@ class Link:
             headers["Content-Type"] = "application/json"
         return httpclient.request(method, url, data, headers, timeout, self._settings.trust)
 
-    def post(self, path: str, body: Dict[str, Any], timeout: float = 30.0) -> None:
+    def post(self, path: str, body: Dict[str, Any], timeout: float = 30.0) -> httpclient.Answer:
         """Raises Refused for any answer that is not a success."""
         answer = self.call("POST", path, body, timeout)
         if not answer.ok:
             raise Refused(path, answer)
+        return answer
 
 
 class Native(Collector):

@@ -13,6 +13,7 @@ from calor.agent.identity import NotEnrolled, Refused
 from calor.agent.native import Link
 from calor.agent.runs import Run, Runs
 from calor.agent.settings import Settings
+from calor.agent.streams import Streams
 from calor.cfntools import httpclient
 
 log = logging.getLogger("calor.agent.outbox")
@@ -21,11 +22,14 @@ log = logging.getLogger("calor.agent.outbox")
 class Outbox:
     """``outbox/RUN_ID.json`` holds each result not yet taken. A result is delivered at least once, with its run id."""
 
-    def __init__(self, directory: str, runs: Runs, settings: Settings, link: Optional[Link]) -> None:
+    def __init__(
+        self, directory: str, runs: Runs, settings: Settings, link: Optional[Link], streams: Optional[Streams] = None
+    ) -> None:
         self._directory = directory
         self._runs = runs
         self._settings = settings
         self._link = link
+        self._streams = streams
         self._news = threading.Event()
         durable.make_directory(directory)
 
@@ -88,6 +92,7 @@ class Outbox:
         entry = durable.read_map(path)
         if entry and not run.is_reported:
             try:
+                self._flush(run, entry)
                 self._send(entry)
             except Refused as exc:
                 if not exc.is_final:
@@ -102,6 +107,12 @@ class Outbox:
             run.shrink()
         durable.remove(path)
         return True
+
+    def _flush(self, run: Run, entry: Dict[str, Any]) -> None:
+        """What the run printed last comes before its result: who reads along then has it all."""
+        attempts = run.attempts()
+        if self._streams is not None and entry.get("native") and attempts:
+            self._streams.flush(str(entry["run_id"]), str(entry["deployment_id"]), attempts[-1])
 
     def _send(self, entry: Dict[str, Any]) -> None:
         if entry.get("native") and self._link is not None:

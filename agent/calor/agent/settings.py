@@ -15,6 +15,7 @@ VARIABLES = {
     "CALOR_HEARTBEAT": "heartbeat",
     "CALOR_POLL_MAX": "poll_max",
     "CALOR_RETRY_MAX": "retry_max",
+    "CALOR_REPORT_CLOUD_INIT": "report_cloud_init",
 }
 
 
@@ -25,7 +26,8 @@ class SettingsError(Exception):
 class Settings(NamedTuple):
     """``server`` and ``instance_id`` are empty where the native protocol is not configured. Times are seconds:
     ``wait`` of a long poll, ``heartbeat`` between two beats of an idle guest, ``poll_max`` between two polls of
-    sources that cannot wait, ``retry_max`` between two tries of what fails."""
+    sources that cannot wait, ``retry_max`` between two tries of what fails. ``report_cloud_init``: the server wants to
+    know what cloud-init came to."""
 
     server: str = ""
     instance_id: str = ""
@@ -36,6 +38,7 @@ class Settings(NamedTuple):
     heartbeat: float = 60.0
     poll_max: float = 30.0
     retry_max: float = 60.0
+    report_cloud_init: bool = False
 
     @property
     def is_native(self) -> bool:
@@ -57,7 +60,10 @@ def load(path: str, environment: Mapping[str, str]) -> Settings:
         value = found.get(key)
         if value in (None, ""):
             continue
-        values[key] = _seconds(path, key, value) if isinstance(default, float) else str(value)
+        if isinstance(default, bool):
+            values[key] = str(value).lower() in ("true", "1", "yes")
+        else:
+            values[key] = _seconds(path, key, value) if isinstance(default, float) else str(value)
     settings = Settings(**values)
     return settings._replace(server=settings.server.rstrip("/"))
 

@@ -22,7 +22,7 @@ from calor.agent.withdrawal import Withdrawals
 
 log = logging.getLogger("calor.agent.worker")
 
-SECRET_INPUTS = ("deploy_password", "deploy_signal_id", "ansible_vault_password")
+SECRET_INPUTS = ("deploy_password", "deploy_signal_id", "ansible_vault_password", "ansible_become_password")
 START_TRIES = 3
 
 
@@ -37,6 +37,10 @@ class Running(NamedTuple):
         """Which deployment this is, and what its hook says it is doing (``steps``)."""
         said = steps.current(self.attempt.directory)
         return "{}: {}".format(self.step, said) if said else self.step
+
+    def doing(self) -> str:
+        """What its hook says it is doing."""
+        return steps.current(self.attempt.directory)
 
     def tail(self) -> str:
         """The last lines it printed, without the secrets among its inputs."""
@@ -64,6 +68,7 @@ class Worker:
         self._not_before: Dict[str, float] = {}
         self._since = 0.0
         self._withdrawals = Withdrawals(places, runs)
+        self._told_to_end: Set[str] = set()
         self.running: Optional[Running] = None
 
     def receive(self, source: Collector, collection: Collection) -> None:
@@ -82,6 +87,21 @@ class Worker:
             return False
         self.receive(source, Collection([], []))
         return True
+
+    def cancel(self, run_ids: List[str]) -> None:
+        """The runs that the server wants ended, as its last answer to a heartbeat names them."""
+        if set(run_ids) != self._told_to_end:
+            self._told_to_end = set(run_ids)
+            self.wake()
+
+    def current(self) -> Optional[Tuple[str, str, Attempt]]:
+        """The run that goes on now: its id and its deployment's, as the server knows them, and the attempt."""
+        running = self.running
+        if running is None:
+            return None
+        ours = running.deployment.document.get("calor") or {}
+        ident = str(ours.get("run_id") or running.deployment.run_id)
+        return ident, running.deployment.deployment_id, running.attempt
 
     def wake(self) -> None:
         """End ``wait``, now or the next one. Takes no lock: a signal handler may call it."""
@@ -117,6 +137,7 @@ class Worker:
         heard = self.has_heard  # asked first: what comes in meanwhile is for the next step
         wanted = {deployment.run_id: (native, deployment) for native, deployment in self.pending()}
         cancelled = {run_id for _, collection in list(self._wanted.values()) for run_id in collection.cancelled}
+        cancelled |= self._told_to_end
         if self._is_busy(wanted if heard else None, cancelled):
             return 0.05 if time.monotonic() - self._since < 10 else 0.2
         if self._withdrawals.step({name: found.deployments for name, (_, found) in list(self._wanted.items())}):
@@ -124,6 +145,7 @@ class Worker:
         pending = self.pending()  # once more: what has just been settled must not be begun again
         for native, deployment in pending:
             if deployment.run_id in cancelled:
+                self._give_up(native, deployment)
                 continue
             pause = self._not_before.get(deployment.run_id, 0.0) - time.monotonic()
             if pause > 0:
@@ -205,6 +227,13 @@ class Worker:
             self._show(Running(deployment, "{} (step {} of {})".format(deployment.name, number, total), attempt))
             return 0.01
         return self._launch_failed(run, deployment, native, attempt)
+
+    def _give_up(self, native: bool, deployment: Deployment) -> None:
+        """Say that a cancelled run will never begin."""
+        run = self._runs.get(deployment.run_id)
+        if not run.attempts():
+            texts = {"deploy_stdout": "", "deploy_stderr": "", "deploy_status_code": -1}
+            self._outbox.put(run, deployment, Outcome(INTERRUPTED, texts, "cancelled before it began"), native)
 
     def _source_of(self, deployment: Deployment) -> str:
         named = [name for name, (_, found) in list(self._wanted.items()) if deployment in found.deployments]
