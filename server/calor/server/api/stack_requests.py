@@ -45,8 +45,9 @@ def read_patch(body: Mapping[str, Any], limits: Limits) -> StackRequest:
 def _read(
     body: Mapping[str, Any], limits: Limits, *, needs_template: bool, name: str = "", existing: bool = False
 ) -> StackRequest:
-    if body.get("files_container"):
-        raise HTTPBadRequest("'files_container' is not supported: send the files in 'files'.")
+    container = body.get("files_container") or ""
+    if not isinstance(container, str) or "/" in container:
+        raise HTTPBadRequest("'files_container' must be the name of a container.")
     template = _template(body, limits)
     if template is None and needs_template:
         raise HTTPBadRequest("'template' is missing: send a template.")
@@ -57,6 +58,7 @@ def _read(
         environment=_text_or_map(body, "environment"),
         environment_files=_names(body, "environment_files"),
         files=_files(body),
+        files_container=container,
         parameters=required_map(body, "parameters"),
         timeout_mins=_minutes(body.get("timeout_mins")),
         disable_rollback=None if disable is None else as_flag("disable_rollback", disable),

@@ -146,6 +146,8 @@ def engine_settings(settings: Settings, urls: GuestUrls) -> EngineSettings:
         guest_orchestration=urls.orchestration,
         guest_cfn=urls.cfn,
         guest_signals=urls.signals,
+        guest_object_store=urls.object_store,
+        allow_loopback=general.allow_loopback_guest_urls,
         guest_ca_certificate=urls.ca_certificate,
         identity_url=settings.keystone.www_authenticate_uri or settings.keystone.auth_url,
         region=general.region_name_for_services,
@@ -158,6 +160,7 @@ def engine_settings(settings: Settings, urls: GuestUrls) -> EngineSettings:
         max_software_configs_per_tenant=limits.max_software_configs_per_tenant,
         max_software_deployments_per_tenant=limits.max_software_deployments_per_tenant,
         max_template_size=limits.max_template_size,
+        max_json_body_size=limits.max_json_body_size,
         hidden_stack_tags=frozenset(limits.hidden_stack_tags),
         agent_files=_released_agents(Path(settings.general.state_dir) / "agents"),
         options={

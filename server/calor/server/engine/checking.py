@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from calor.server.engine import credentials, requests
+from calor.server.engine import containers, credentials, requests
 from calor.server.engine.blueprint import Blueprint
 from calor.server.engine.nested_checks import Findings, check_tree
 from calor.server.engine.requests import Wish
@@ -79,7 +79,8 @@ class Checks:
         if problems:
             raise InvalidInput(problems)
 
-    async def wish(self, stack: StackRow, request: StackRequest) -> Wish:
+    async def wish(self, caller: Caller, stack: StackRow, request: StackRequest) -> Wish:
+        request = await containers.filled(self._tools, caller, request)
         if not request.existing:
             return await self._tools.gate.read(request)
         if stack.revision_id is None:

@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calor.server.engine import attributes, breakpoints, happenings, presenting, reading
-from calor.server.engine.bench import typed
+from calor.server.engine.bench import Bench, typed
+from calor.server.engine.context import ResourceContext
 from calor.server.engine.finding import Finder, missing_resource
 from calor.server.engine.receiving import Receiver
 from calor.server.engine.revisions import Blueprints
 from calor.server.engine.tools import Tools
 from calor.server.engine.trees import Trees
 from calor.server.engine.views import ResourceView
-from calor.server.errors import CalorError
+from calor.server.errors import BadRequest, CalorError
 from calor.server.identity import Caller
+from calor.server.resources.base import ResourceType
 from calor.server.resources.declare import attributes_of
 from calor.server.store import queries
 from calor.server.store.rows import ResourceRow, StackRow
@@ -145,10 +147,20 @@ class ResourceService:
         properties = self._tools.sealing.value(row.properties or row.pending) or {}
         want = typed(kind, properties)
         at = bench.context(row, kind)
-        found = await attributes.fetched(bench, kind, at, row, want, [(name,) for name in names])
         if kind.is_nested:
-            return {name: value for name, value in zip(names, found.get("paths", {}).values(), strict=False)}
+            return {name: await self._of_nested(bench, kind, at, row, want, name) for name in names}
+        found = await attributes.fetched(bench, kind, at, row, want, [(name,) for name in names])
         return presenting.concealed(found.get("names", {}), properties)
+
+    async def _of_nested(
+        self, bench: Bench, kind: ResourceType[Any], at: ResourceContext, row: ResourceRow, want: Any, name: str
+    ) -> Any:
+        """Null also for an attribute that is one only with a path (a group's ``attributes``)."""
+        try:
+            found = await attributes.fetched(bench, kind, at, row, want, [(name,)])
+        except BadRequest:
+            return None
+        return next(iter(found.get("paths", {}).values()), None)
 
 
 def _passes(view: ResourceView, filters: Mapping[str, Sequence[str]]) -> bool:

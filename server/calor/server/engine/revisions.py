@@ -16,6 +16,7 @@ from calor.server.store import queries
 from calor.server.store.database import Database
 from calor.server.store.rows import RevisionRow, StackRow
 from calor.server.template import Environment, Limits, Pseudo, Template, bind, parse_environment, parse_template, reveal
+from calor.server.template.files import NotText
 
 KEPT = 64
 HEAVY = 100_000
@@ -114,7 +115,9 @@ class Blueprints:
             stack_id=stack_id,
             template=self._sealing.secret(template) if has_secret else self._sealing.text(template),
             template_file=file,
-            files=None if files_of is not None else json.dumps(dict(blueprint.files)),
+            files=None
+            if files_of is not None
+            else json.dumps({name: text for name, text in blueprint.files.items() if not isinstance(text, NotText)}),
             files_of=files_of,
             environment=self._sealing.secret(reveal(blueprint.model.environment.raw())),
             parameters=self._sealing.secret(dict(given)),

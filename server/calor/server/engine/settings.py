@@ -21,6 +21,9 @@ class Settings:
     guest_cfn: str = "http://127.0.0.1:8000"
     guest_signals: str = ""
     """Where signed URLs lead, if elsewhere than ``guest_cfn`` (``heat_waitcondition_server_url``)."""
+    guest_object_store: str = ""
+    """Scheme, host and port by which guests reach the object store, if not as the catalog says."""
+    allow_loopback: bool = False
     guest_ca_certificate: str | None = None
     identity_url: str = ""
     region: str | None = None
@@ -28,6 +31,9 @@ class Settings:
     lease_ttl: timedelta = timedelta(seconds=12)
     contact_timeout: timedelta = timedelta(minutes=10)
     gone_server_patience: timedelta = timedelta(seconds=40)
+    cancel_patience: timedelta = timedelta(seconds=30)
+    """How long a guest may take to confirm that it has ended a run."""
+    keep_run_output: timedelta = timedelta(days=7)
     create_grace: timedelta = timedelta(seconds=60)
     twin_patience: timedelta = timedelta(seconds=8)
     """How long a cloud may take to carry out a creation whose sender has died."""
@@ -40,6 +46,7 @@ class Settings:
     max_software_configs_per_tenant: int = 4096
     max_software_deployments_per_tenant: int = 4096
     max_template_size: int = 524288
+    max_json_body_size: int = 1048576
     worker_threshold: int = 100_000
     """Characters above which a request's template is first read by a worker process (`gate`)."""
     workers: WorkerLimits = field(default_factory=WorkerLimits)

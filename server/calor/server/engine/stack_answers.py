@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calor.server.engine import listing, outputs, presenting, previewing, reading, requests
+from calor.server.engine import containers, listing, outputs, presenting, previewing, reading, requests
 from calor.server.engine.checking import Checks
 from calor.server.engine.finding import Finder
 from calor.server.engine.revisions import Blueprints
@@ -24,12 +24,14 @@ class StackAnswers:
 
     async def preview(self, caller: Caller, request: StackRequest) -> Mapping[str, Any]:
         requests.check_name(request.name)
+        request = await containers.filled(self._tools, caller, request)
         wish = await self._tools.gate.read(request)
         stack = requests.fresh_stack(caller, request, wish, self._tools.clock.now(), self._tools.settings)
         blueprint, _ = await self._checks.checked(caller, stack, wish)
         return previewing.of_create(stack, blueprint)
 
     async def validate(self, caller: Caller, request: StackRequest, *, show_nested: bool) -> Mapping[str, Any]:
+        request = await containers.filled(self._tools, caller, request)
         wish = await self._tools.gate.read(request)
         depth = self._tools.settings.max_nested_stack_depth
         registry = self._tools.registry
@@ -41,7 +43,7 @@ class StackAnswers:
         self, caller: Caller, name: str, ident: str, request: StackRequest, *, show_nested: bool
     ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         stack = await self._find.stack(caller, name, ident)
-        wish = await self._checks.wish(stack, request)
+        wish = await self._checks.wish(caller, stack, request)
         blueprint, _ = await self._checks.checked(caller, stack, wish)
         return await previewing.of_update(self._tools, stack, blueprint)
 

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from calor.server.engine import credentials, happenings, legality, presenting, requests
+from calor.server.engine import containers, credentials, happenings, legality, presenting, requests
 from calor.server.engine.blueprint import Blueprint
 from calor.server.engine.checking import taken
 from calor.server.engine.finding import missing_stack
@@ -38,6 +38,7 @@ class StackService(StackAnswers):
     async def create(self, caller: Caller, request: StackRequest) -> StackIdentity:
         requests.check_name(request.name)
         await self._checks.check_room(caller, request.name)
+        request = await containers.filled(self._tools, caller, request)
         wish = await self._tools.gate.read(request)
         stack = requests.fresh_stack(caller, request, wish, self._tools.clock.now(), self._tools.settings)
         blueprint, deferred = await self._checks.checked(caller, stack, wish)
@@ -62,7 +63,7 @@ class StackService(StackAnswers):
     async def update(self, caller: Caller, name: str, ident: str, request: StackRequest) -> None:
         stack = await self._find.stack(caller, name, ident)
         legality.check_update(stack)
-        wish = await self._checks.wish(stack, request)
+        wish = await self._checks.wish(caller, stack, request)
         blueprint, deferred = await self._checks.checked(caller, stack, wish)
         kept = await credentials.renewed(self._tools.door, caller, deferred, stack.region, self._rights(stack))
 

@@ -139,7 +139,8 @@ class StackRequest:
     """The body of create, update, preview and validate, as sent. ``None``: not given.
 
     ``environment_files`` are names in ``files``, merged in order; when given, ``environment`` is ignored.
-    ``clear_parameters`` and ``existing`` belong to PATCH.
+    ``files_container`` names a container of the caller's object store with more files. ``clear_parameters`` and
+    ``existing`` belong to PATCH.
     """
 
     template: Mapping[str, Any] | str | None = None
@@ -147,6 +148,7 @@ class StackRequest:
     environment: Mapping[str, Any] | str | None = None
     environment_files: Sequence[str] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    files_container: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     timeout_mins: int | None = None
     disable_rollback: bool | None = None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from calor.server.template.files import NotText, refusal
 from calor.server.template.functions.base import Evaluation, Function, Refused, Site, is_call
 from calor.server.template.model import Reference
 from calor.server.template.nearest import did_you_mean
@@ -236,6 +237,8 @@ class GetFile(Function):
             raise Refused("takes the name of a file.")
         if args not in at.files:
             raise Refused(f"the file {args!r} did not come with the request{did_you_mean(args, at.files)}.")
+        if isinstance(at.files[args], NotText):
+            raise Refused(refusal(args))
         return at.files[args]
 
 
