@@ -14,10 +14,11 @@ QUESTION = "import importlib.util, sys; sys.exit(importlib.util.find_spec('ansib
 class Spec(NamedTuple):
     """What our driver (``data/ansible_driver.txt``) runs."""
 
-    playbook: str
+    playbooks: List[str]
     inventory: str
     arguments: List[str]
-    failures: str
+    project: str
+    told: str
 
 
 def find_interpreter(program: str, environment: Dict[str, str]) -> Optional[str]:

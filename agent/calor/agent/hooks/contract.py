@@ -187,11 +187,7 @@ class OutputFiles:
             path = self._path(name)
             if not os.path.isfile(path):
                 continue
-            size = os.path.getsize(path)
-            if size > outputs.LIMIT // 2:
-                raise CannotRun(
-                    "output {} has {} bytes; at most {} can be signalled".format(name, size, outputs.LIMIT // 2), 1
-                )
+            _check_size(name, os.path.getsize(path))
             found[name] = outputs.read_bounded(path)
         return found
 
@@ -199,10 +195,20 @@ class OutputFiles:
         return "{}.{}".format(self.prefix, name.replace("/", "_"))
 
 
-def with_declared(job: Job, code: int, files: OutputFiles) -> Finished:
-    """The outputs of a run with the declared ones from their files."""
+def _check_size(name: str, size: int) -> None:
+    if size > outputs.LIMIT // 2:
+        raise CannotRun("output {} has {} bytes; at most {} can be signalled".format(name, size, outputs.LIMIT // 2), 1)
+
+
+def with_declared(job: Job, code: int, files: OutputFiles, told: Optional[Dict[str, Any]] = None) -> Finished:
+    """The outputs of a run with the declared ones: from their files, else from what the tool ``told``."""
     try:
-        declared = files.read()
+        declared: Dict[str, Any] = {}
+        for name, value in (told or {}).items():
+            if name in job.deployment.output_names and value is not None:
+                _check_size(name, outputs.size_of(value))
+                declared[name] = value
+        declared.update(files.read())
     except CannotRun as exc:
         return Finished(outputs.standard(job.stdout, job.stderr, code or exc.code, {}), str(exc))
     return Finished(outputs.standard(job.stdout, job.stderr, code, declared), failure(job, code))

@@ -45,10 +45,7 @@ class Salt(contract.Hook):
             code = 0
         elif code == 0:
             code = int(found.get("retcode") or 0)
-        done = contract.with_declared(job, code, self._outputs(job))
-        for name in job.deployment.output_names:
-            if name not in done.outputs and found.get(name) is not None:
-                done.outputs[name] = found[name]
+        done = contract.with_declared(job, code, self._outputs(job), found)
         reason = _reason(found.get("return")) if code != 0 else ""
         return done._replace(reason=reason or done.reason)
 
