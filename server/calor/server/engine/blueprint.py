@@ -3,13 +3,14 @@
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from calor.server.engine.attribute_names import unknown_attributes
 from calor.server.engine.kinds import Kinds, schema
 from calor.server.errors import InvalidInput, Problem
 from calor.server.plan import Graph, build_graph
 from calor.server.resources.base import Registry, ResourceType
+from calor.server.resources.lookup import SERVICE
 from calor.server.template import (
     DeletionPolicy,
     Model,
@@ -19,6 +20,7 @@ from calor.server.template import (
     ResourceDefinition,
     Scope,
     convert,
+    has_call,
     has_unknown,
     plain,
     references,
@@ -34,15 +36,21 @@ class Uses:
     in_outputs: frozenset[tuple[Any, ...]] = frozenset()
 
 
+Converted = tuple[Mapping[str, Any], Sequence[Problem], Sequence[Pending]]
+"""Values, problems, constraints that only a cloud can check."""
+
+
 @dataclass(frozen=True)
 class Blueprint:
-    """``types`` are canonical names: what the registry maps a template's type to."""
+    """``kinds`` are the types of the resources; ``settled`` keeps the properties of those that depend on no other,
+    once they are converted."""
 
     model: Model
     graph: Graph
     kinds: Mapping[str, ResourceType[Any]]
     uses: Mapping[str, Uses]
     files: Mapping[str, str]
+    settled: dict[str, Converted] = field(default_factory=dict, repr=False, compare=False)
 
     def definition(self, name: str) -> ResourceDefinition:
         return self.model.resources[name]
@@ -51,11 +59,11 @@ class Blueprint:
         return self.uses.get(name, _NO_USES)
 
     def properties(self, name: str, scope: Scope) -> Mapping[str, Any]:
-        """Converted, by the type's schema. Raises `InvalidInput` and `StackValidationFailed`."""
+        """Converted, by the type's schema, without `Plain`. Raises `InvalidInput` and `StackValidationFailed`."""
         values, problems, _ = converted(self, name, scope)
         if problems:
             raise InvalidInput(problems)
-        return values
+        return values if name in self.settled else cast(Mapping[str, Any], plain(values))
 
 
 _NO_USES = Uses()
@@ -125,10 +133,17 @@ def _note(uses: Sequence[Reference], found: dict[str, dict[tuple[Any, ...], None
             found.setdefault(use.resource, {})[tuple(use.path)] = None
 
 
-def converted(
-    blueprint: Blueprint, name: str, scope: Scope
-) -> tuple[Mapping[str, Any], Sequence[Problem], Sequence[Pending]]:
-    """(values, problems, constraints that only a cloud can check)."""
+def converted(blueprint: Blueprint, name: str, scope: Scope) -> Converted:
+    """The properties of a resource by the schema of its type; they are shared, and nobody changes them."""
+    found = blueprint.settled.get(name)
+    if found is None:
+        found = _converted(blueprint, name, scope)
+        if not has_call(blueprint.definition(name).properties):
+            found = blueprint.settled[name] = (plain(found[0]), *found[1:])
+    return found
+
+
+def _converted(blueprint: Blueprint, name: str, scope: Scope) -> Converted:
     definition, kind = blueprint.definition(name), blueprint.kinds[name]
     values = kind.translate(resolve(definition.properties, scope))
     if kind.any_properties:
@@ -172,6 +187,10 @@ def validate(blueprint: Blueprint) -> Sequence[Pending]:
         if not wrong and blueprint.definition(name).external_id is None:
             path = ("resources", name, "properties")
             problems.extend(source.problem(text, path, code="resource-rule") for text in kind.validate(values))
+            pending.extend(
+                Pending(constraint=SERVICE, value=service, path=(*path, prop) if prop else path)
+                for prop, service in kind.needs_services(values)
+            )
         problems.extend(_unfit_policy(blueprint, name, kind))
     if problems:
         raise InvalidInput(problems)

@@ -37,6 +37,7 @@ class ResourceContext:
         self.listened: set[str] = set()
         self._stack_row = tree.stacks[row.stack_id]
         self._remembered: tuple[str | None, Mapping[str, Any]] = (None, {})
+        self._me: tuple[ResourceRow, Incarnation] | None = None
 
     @functools.cached_property
     def urls(self) -> GuestUrls:
@@ -44,7 +45,13 @@ class ResourceContext:
 
     @functools.cached_property
     def guests(self) -> StackGuests:
-        return StackGuests(self._tools.identities, self._stack_row.id, self._stack_row.project_id)
+        return StackGuests(
+            self._tools.identities,
+            self._tools.pushes,
+            self._tools.verdicts,
+            self._stack_row.id,
+            self._stack_row.project_id,
+        )
 
     @functools.cached_property
     def configs(self) -> ProjectConfigs:
@@ -68,7 +75,12 @@ class ResourceContext:
         return self.incarnation()
 
     def incarnation(self) -> Incarnation:
-        row = self.row
+        row, known = self.row, self._me
+        if known is None or known[0] is not row or known[1].attempted != self.attempted:
+            known = self._me = (row, self._incarnation(row))
+        return known[1]
+
+    def _incarnation(self, row: ResourceRow) -> Incarnation:
         return Incarnation(
             id=row.id,
             name=row.name,
@@ -117,6 +129,13 @@ class ResourceContext:
 
     async def signals_of(self, reference: str) -> Sequence[Signal]:
         return await self._tools.signals.of(self._handle(reference))
+
+    def handle(self, reference: str) -> Incarnation | None:
+        row = self._tree.rows.get(self._handle(reference))
+        kind = self._tools.registry.get(row.type) if row is not None else None
+        if row is None or kind is None or row.id == self._row.id:
+            return None
+        return ResourceContext(self._tools, self._tree, self.cloud, row, kind).me
 
     async def another_signal(self, seen: int, *, of: str | None = None) -> None:
         await self._tools.signals.more_than(self._row.id if of is None else self._handle(of), seen)

@@ -48,7 +48,7 @@ async def wanted(bench: Bench, name: str) -> Want:
     """Raises `InvalidInput` for values that only now turn out to be wrong."""
     definition, kind = bench.blueprint.definition(name), bench.blueprint.kinds[name]
     await attributes.refresh_moved(bench, name)
-    properties = plain(bench.blueprint.properties(name, bench.scope))
+    properties = bench.blueprint.properties(name, bench.scope)
     if has_names(kind):
         properties = await bench.tools.lookup.resolve_names(bench.cloud, schema(kind), properties)
     external = reveal(resolve(definition.external_id, bench.scope)) if definition.external_id is not None else None

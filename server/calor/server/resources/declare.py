@@ -87,12 +87,16 @@ def Hidden(since: str | None = None, message: str | None = None) -> Support:  # 
     return Support(status="HIDDEN", since=since, message=message)
 
 
+Reader = Callable[[Any], Any]
+"""Makes a plain value what a field holds."""
+
+
 @dataclass(frozen=True)
 class Described:
-    """What is known of a properties dataclass: by property name its field, its type hint, its schema."""
+    """What is known of a properties dataclass: by property name its field, how its values are read, its schema."""
 
     fields: Mapping[str, "dataclasses.Field[Any]"]
-    hints: Mapping[str, Any]
+    readers: Mapping[str, Reader | None]
     schema: Mapping[str, PropertySchema]
 
 
@@ -104,7 +108,8 @@ def _describe(props: type[Any]) -> Described:
         name = next((mark.name for mark in marks if isinstance(mark, Alias)), field.name)
         fields[name], hints[name] = field, resolved[field.name]
     schema = {name: _schema(hints[name], field) for name, field in fields.items()}
-    return Described(types.MappingProxyType(fields), hints, types.MappingProxyType(schema))
+    readers = {name: _reader(hint) for name, hint in hints.items()}
+    return Described(types.MappingProxyType(fields), readers, types.MappingProxyType(schema))
 
 
 described = cast(Callable[[type[Any]], Described], functools.cache(_describe))
@@ -126,7 +131,8 @@ def construct(props: type[T], values: Mapping[str, Any]) -> T:
     for name, field in known.fields.items():
         value = values.get(name)
         if value is not None:
-            given[field.name] = _typed(known.hints[name], value)
+            reader = known.readers[name]
+            given[field.name] = value if reader is None else reader(value)
         elif _required(field):
             given[field.name] = None
     return props(**given)
@@ -207,14 +213,17 @@ def _unwrap(hint: Any) -> tuple[Any, Sequence[Any]]:
     return hint, ()
 
 
-def _typed(hint: Any, value: Any) -> Any:
+def _reader(hint: Any) -> Reader | None:
+    """None for what is taken as it is; so is a value of another kind than the hint's."""
     bare, _ = _unwrap(hint)
-    if dataclasses.is_dataclass(bare) and isinstance(value, Mapping):
-        return construct(bare, value)  # type: ignore[arg-type]  # as in `_kind`
-    if get_origin(bare) is tuple and isinstance(value, list | tuple):
-        item = get_args(bare)[0]
-        return tuple(_typed(item, one) for one in value)
-    return value
+    if dataclasses.is_dataclass(bare):
+        return lambda value: construct(bare, value) if isinstance(value, Mapping) else value  # type: ignore[arg-type]
+    if get_origin(bare) is not tuple:
+        return None
+    item = _reader(get_args(bare)[0])
+    if item is None:
+        return lambda value: tuple(value) if isinstance(value, list | tuple) else value
+    return lambda value: tuple(map(item, value)) if isinstance(value, list | tuple) else value
 
 
 def _required(field: "dataclasses.Field[Any]") -> bool:

@@ -102,12 +102,13 @@ class RandomString(ResourceType[RandomStringProps]):
         return ()
 
     async def create(self, at: Context, want: RandomStringProps) -> str:
-        value = at.me.data.get("value") or generate(want)
-        await at.remember(value=value)
-        return at.me.physical_name
+        me = at.me
+        await at.remember(value=me.data.get("value") or generate(want))
+        return me.physical_name
 
     async def reference(self, at: Context) -> str:
-        return str(at.me.data.get("value") or at.me.name)
+        me = at.me
+        return str(me.data.get("value") or me.name)
 
     async def attribute(self, at: Context, was: RandomStringProps, name: str) -> Any:
         return at.me.data.get("value")
