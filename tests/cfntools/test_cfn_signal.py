@@ -2,15 +2,16 @@
 
 import base64
 import json
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from calor.cfntools import signal, unique_id
+from calor.cfntools import authorities, retrying, signal, unique_id
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(signal, "WAITS", (0.01,))
+    monkeypatch.setattr(retrying, "WAITS", (0.01,))
 
 
 def sent(listener):
@@ -67,3 +68,68 @@ def test_f036_default_ids_of_three_servers_differ(listener, monkeypatch):
 def test_signed_query_is_never_shown(capsys):
     assert signal.main(["-i", "x", "--retry-for", "0", "http://127.0.0.1:9/p?Signature=hush"]) == 1
     assert "hush" not in capsys.readouterr().err
+
+
+KEYS = ["--access-key", "AK", "--secret-key", "SK"]
+
+
+def actions(listener):
+    return [dict(parse_qsl(urlsplit(path).query)) for _, path, _ in listener.requests]
+
+
+def test_a_resource_is_signalled_through_the_api(listener):
+    listener.answers = [503, (200, b"<SignalResourceResponse/>")]
+    assert signal.main(["--stack", "st", "--resource", "res", "-e", "1", "-i", "x", *KEYS, "--url", listener.url]) == 0
+    assert len(listener.requests) == 2, "what may pass is tried again"
+    sent = actions(listener)[1]
+    assert {key: sent[key] for key in ("Action", "StackName", "LogicalResourceId", "UniqueId", "Status")} == {
+        "Action": "SignalResource",
+        "StackName": "st",
+        "LogicalResourceId": "res",
+        "UniqueId": "x",
+        "Status": "FAILURE",
+    }
+    assert sent["AWSAccessKeyId"] == "AK"
+
+
+def test_f040_what_the_api_refuses_is_final_and_told(listener, capsys):
+    listener.answers = [(403, b"<E><Error><Code>AccessDenied</Code><Message>not yours</Message></Error></E>")]
+    assert signal.main(["--stack", "st", "--resource", "res", "-i", "x", *KEYS, "--url", listener.url]) == 1
+    assert capsys.readouterr().err == (
+        "cfn-signal: not delivered: the CloudFormation API answered 403: AccessDenied: not yours\n"
+    )
+    assert len(listener.requests) == 1
+
+
+def test_address_and_resource_exclude_each_other(listener, capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("CALOR_ROOT", str(tmp_path))
+    assert signal.main(["--stack", "st", "--resource", "res", listener.url]) == 1
+    assert signal.main(["--stack", "st"]) == 1
+    assert signal.main([]) == 1
+    assert signal.main(["--stack", "st", "--resource", "res"]) == 1
+    assert "no EC2 key pair, and no identity of a Calor agent" in capsys.readouterr().err
+    assert listener.requests == []
+
+
+def test_a_proxy_may_be_given(listener, monkeypatch):
+    monkeypatch.setenv("http_proxy", "")
+    assert signal.main(["-i", "x", "--http-proxy", listener.url, "http://elsewhere.example/handle"]) == 0
+    assert listener.requests[0][1] == "http://elsewhere.example/handle"
+
+
+def test_the_authority_left_at_boot_is_trusted(tmp_path, monkeypatch):
+    given = authorities.trust(str(tmp_path))
+    assert given.ca_certificate is None
+    (tmp_path / "etc/calor").mkdir(parents=True)
+    (tmp_path / "etc/calor/agent.json").write_text('{"ca_certificate": "-----BEGIN of agent"}')
+    assert authorities.trust(str(tmp_path)).ca_certificate == "-----BEGIN of agent"
+    (tmp_path / "etc/cfn").mkdir(parents=True)
+    (tmp_path / "etc/cfn/ca-override.pem").touch()
+    assert authorities.trust(str(tmp_path)).ca_certificate == str(tmp_path / "etc/cfn/ca-override.pem")
+    monkeypatch.setenv("CA_OVERRIDE", "/x.pem")
+    assert authorities.trust(str(tmp_path)).ca_certificate == "/x.pem"
+    assert authorities.trust(str(tmp_path), "/given.pem").ca_certificate == "/given.pem"
+    boto = tmp_path / "var/lib/heat-cfntools/cfn-boto-cfg"
+    boto.parent.mkdir(parents=True)
+    boto.write_text("[Boto]\ndebug = 0\nhttps_validate_certificates = 0\n")
+    assert authorities.trust(str(tmp_path)).insecure

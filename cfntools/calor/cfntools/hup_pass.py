@@ -136,8 +136,9 @@ def _value(hook: Hook, found: Optional[cloudformation.Description]) -> Seen:
 
 
 def _first(hook: Hook, baseline: Optional[Dict[str, Any]]) -> Seen:
-    """A hook that is new begins from the metadata that cfn-init has applied, so that what came in between counts."""
-    if baseline is None or hook.part == "physicalresourceid":
+    """A hook that is new begins from nothing where it waits for ``post.add``; else from the metadata that cfn-init has
+    applied, so that what has changed in between counts."""
+    if baseline is None or "post.add" in hook.triggers or hook.part == "physicalresourceid":
         return Seen(None)
     return _value(hook, cloudformation.Description(baseline))
 

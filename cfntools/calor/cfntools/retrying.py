@@ -1,7 +1,7 @@
 """Trying again what a server or the network may do better the next time."""
 
 import time
-from typing import Callable, Tuple, TypeVar
+from typing import Callable, TypeVar
 
 from calor.cfntools import httpclient
 
@@ -25,7 +25,7 @@ def described(answer: httpclient.Answer) -> str:
     return "the server answered {}: {}".format(answer.status, " ".join(answer.text()[:300].split()))
 
 
-def patiently(attempt: Callable[[], Result], seconds: float, waits: Tuple[float, ...] = WAITS) -> Result:
+def patiently(attempt: Callable[[], Result], seconds: float) -> Result:
     """What ``attempt`` gives; it is repeated after a TransportError until ``seconds`` have passed, then that is
     raised."""
     deadline = time.monotonic() + seconds
@@ -34,7 +34,7 @@ def patiently(attempt: Callable[[], Result], seconds: float, waits: Tuple[float,
         try:
             return attempt()
         except httpclient.TransportError:
-            wait = waits[min(number, len(waits) - 1)]
+            wait = WAITS[min(number, len(WAITS) - 1)]
             if time.monotonic() + wait > deadline:
                 raise
         time.sleep(wait)

@@ -10,8 +10,6 @@ from typing import Dict, List, Optional
 from calor.cfntools import access, authorities, cloudformation, credentials, httpclient, options, retrying, unique_id
 from calor.cfntools.narration import Narrator
 
-WAITS = retrying.WAITS
-
 
 class Refused(Exception):
     """The server does not take the signal; asking again will not help."""
@@ -68,7 +66,7 @@ def _signal_url(url: str, given: argparse.Namespace) -> None:
     def attempt() -> httpclient.Answer:
         return retrying.check(httpclient.request("PUT", url, data, {"Content-Type": "application/json"}, 30.0, trust))
 
-    answer = retrying.patiently(attempt, given.retry_for, WAITS)
+    answer = retrying.patiently(attempt, given.retry_for)
     if not answer.ok:
         raise Refused(retrying.described(answer))  # F040
 
@@ -82,7 +80,7 @@ def _signal_resource(given: argparse.Namespace, native: access.Native) -> None:
     def attempt() -> None:
         cloudformation.signal_resource(ask, given.stack, given.resource, wanted["UniqueId"], wanted["Status"])
 
-    retrying.patiently(attempt, given.retry_for, WAITS)
+    retrying.patiently(attempt, given.retry_for)
 
 
 def address(word: str) -> str:
