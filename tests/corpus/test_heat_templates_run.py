@@ -158,6 +158,49 @@ def test_wait_condition_of_a_server_in_a_created_network(cloud: Any, shared: Pat
         assert found["server_ip"].startswith("172.24.4.")
 
 
+VIRTUAL_SERVER = """\
+#!/bin/sh
+cd /root
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=v -keyout key -out cert
+cat >serve.py <<END
+import http.server, ssl
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain("cert", "key")
+server = http.server.HTTPServer(("", 443), http.server.SimpleHTTPRequestHandler)
+server.socket = context.wrap_socket(server.socket, server_side=True)
+server.serve_forever()
+END
+setsid python3 serve.py </dev/null >log 2>&1 &
+"""
+
+
+@pytest.fixture
+def virtual_server(cloud: Any, tmp_path: Path) -> Iterator[str]:
+    """The address of an HTTPS server in the private network."""
+    user_data = tmp_path / "virtual-server.sh"
+    user_data.write_text(VIRTUAL_SERVER)
+    words = ("--image", "host", "--flavor", "m1.tiny", "--network", "private", "--user-data", str(user_data))
+    ident = str(cloud.json("server", "create", "--wait", *words, "virtual-server")["id"])
+    eventually(cloud, ident, "curl -sk https://127.0.0.1", "serve.py")
+    yield str(cloud.json("server", "show", ident)["addresses"]["private"][0])
+    cloud.openstack("server", "delete", "--wait", ident)
+
+
+def test_wait_condition_of_a_client_that_has_fetched_from_a_virtual_server(
+    cloud: Any, shared: Path, virtual_server: str
+) -> None:
+    """F5's: the signal goes out only if the fetch went well."""
+    folder = shared / "corpus/F5Networks__f5-openstack-heat/unsupported/f5_plugins/heat_composition"
+    names = {"client_image": "host", "client_server_flavor": "m1.tiny", "key_name": "demo"}
+    network = {"external_network": "public", "client_network": "private", "client_server_sec_group": "default"}
+    with stack(cloud, folder / "iapp_client.yaml", {**names, **network, "vs_vip": virtual_server}) as name:
+        assert cloud.outputs(name)["client_curl_cli"].startswith("curl -i -X POST")
+        condition = cloud.json("stack", "resource", "show", name, "client_wait_condition")
+        assert json.loads(condition["attributes"]["data"]) == {"1": None}
+        log = inside(cloud, server_of(cloud, name, "client"), "cat /var/log/cloud-init-output.log")
+        assert "serve.py" in log
+
+
 def test_a_volume_attached_to_an_instance(cloud: Any, shared: Path) -> None:
     template = shared / "corpus" / HOT / "vm_with_cinder.yaml"
     with stack(cloud, template, SERVER) as name:
