@@ -308,3 +308,50 @@ def eventually() -> Callable[..., None]:
             time.sleep(0.02)
 
     return wait
+
+
+def from_pypi(cache: Path, *packages: str) -> Path:
+    """A virtual environment with these packages, kept between test runs; skips where none can be had."""
+    ready = cache / "complete"
+    if not ready.exists():
+        steps = ([sys.executable, "-m", "venv", str(cache)], [str(cache / "bin/pip"), "install", "-q", *packages])
+        for step in steps:
+            done = subprocess.run(step, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                pytest.skip(f"{' '.join(packages)} cannot be had: {done.stderr[-300:]}")
+        ready.touch()
+    return cache
+
+
+@pytest.fixture(scope="session")
+def reference_agents(pytestconfig: pytest.Config) -> Path:
+    """OpenStack's own agents from PyPI: a virtual environment, and heat-agents' hooks from its sdist in ``src``."""
+    assert pytestconfig.cache is not None
+    found = from_pypi(
+        pytestconfig.cache.mkdir("openstack-agents"), "os-apply-config", "pyyaml", "pbr", "setuptools", "wheel"
+    )
+    if not list(found.glob("src/heat*")):
+        words = [
+            "download",
+            "-q",
+            "--no-deps",
+            "--no-build-isolation",
+            "--no-binary",
+            ":all:",
+            "-d",
+            str(found / "sdist"),
+        ]
+        done = subprocess.run([found / "bin/pip", *words, "heat-agents"], capture_output=True, text=True, check=False)
+        packed = list(found.glob("sdist/heat*.tar.gz"))
+        if done.returncode != 0 or not packed:
+            pytest.skip(f"heat-agents cannot be had: {done.stderr[-300:]}")
+        (found / "src").mkdir(exist_ok=True)
+        subprocess.run(["tar", "xzf", packed[0], "-C", found / "src"], check=True)
+    return found
+
+
+@pytest.fixture(scope="session")
+def salt(pytestconfig: pytest.Config) -> Path:
+    """The folder of PyPI's salt-call."""
+    assert pytestconfig.cache is not None
+    return from_pypi(pytestconfig.cache.mkdir("salt"), "salt") / "bin"
