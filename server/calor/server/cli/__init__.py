@@ -5,6 +5,10 @@ from calor.server.cli.lazy import LazyCommand, LazyGroup
 COMMANDS = {
     "server": LazyCommand("calor.server.cli.server:server", "Run the orchestration server."),
     "dev": LazyCommand("calor.server.cli.dev:dev", "Run the server with an embedded OpenStack cloud."),
+    "validate": LazyCommand("calor.server.cli.validate:validate", "Check a template, without a server."),
+    "graph": LazyCommand("calor.server.cli.graph:graph", "Print which resource needs which."),
+    "stack": LazyCommand("calor.server.cli.stack:stack", "Create, watch and delete stacks."),
+    "deployment": LazyCommand("calor.server.cli.deployment:deployment", "Cancel deployments, run them on demand."),
     "image": LazyCommand("calor.server.cli.image:image", "Build images for the embedded cloud."),
     "db": LazyCommand("calor.server.cli.db:db", "Upgrade or show the database schema."),
     "keys": LazyCommand("calor.server.cli.keys:keys", "Renew the server's keys."),

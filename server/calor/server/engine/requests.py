@@ -25,7 +25,6 @@ from calor.server.template import (
     parse_environment,
     parse_template,
 )
-from calor.server.template.files import NotText, refusal
 
 HIDDEN = "******"
 NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,254}")
@@ -82,9 +81,6 @@ def environment_of(request: StackRequest) -> Environment:
     missing = [name for name in request.environment_files if name not in request.files]
     if missing:
         raise BadRequest(f"The environment file {missing[0]!r} is not among the files of the request.")
-    for name in request.environment_files:
-        if isinstance(request.files[name], NotText):
-            raise BadRequest(f"As an environment, {refusal(name)}")
     return merge_environments([parse_environment(request.files[name], file=name) for name in request.environment_files])
 
 

@@ -5,10 +5,8 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calor.server.errors import InvalidInput, Problem
 from calor.server.resources.base import Child, Context, Incarnation, Nested, ResourceType
 from calor.server.template import ParameterKind, Template, parse_template
-from calor.server.template.files import NotText, refusal
 from calor.server.template.properties import AttributeSchema, Kind, PropertySchema
 
 SUFFIXES = (".yaml", ".yml", ".template", ".json")
@@ -49,10 +47,6 @@ class TemplateType(ResourceType[Mapping[str, Any]]):
     @property
     def template(self) -> Template:
         """Raises `InvalidInput`."""
-        if isinstance(self.text, NotText):
-            raise InvalidInput(
-                [Problem(message=f"As a template, {refusal(self.name)}", file=self.name, code="not-text")]
-            )
         return parsed(self.text, self.name)
 
     def schema(self) -> Mapping[str, PropertySchema]:

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from calor.server.errors import InvalidInput, Problem, RequestLimitExceeded
+from calor.server.template.files import NotText, refusal
 from calor.server.template.source import Faults, MarkedList, MarkedMap, Source
 from calor.server.template.values import Plain
 
@@ -49,6 +50,8 @@ class Reading:
 def read(text: str, *, file: str, limits: Limits, strict: bool = False) -> Reading:
     """Read one document of YAML or JSON. Raises `InvalidInput`, `RequestLimitExceeded`; ``strict`` makes warnings
     errors."""
+    if isinstance(text, NotText):
+        raise InvalidInput([Problem(message=f"T{refusal(file)[1:]}", file=file, code="not-text")])
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:

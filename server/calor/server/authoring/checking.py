@@ -1,0 +1,138 @@
+"""A template on this machine, checked as a server would check it, with all that is wrong at once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from calor.server.authoring.files import LIMITS, Bundle, Reader
+from calor.server.authoring.texts import load
+from calor.server.engine.blueprint import Blueprint, draw
+from calor.server.engine.nested_checks import check_tree
+from calor.server.errors import CalorError, InvalidInput, Problem
+from calor.server.resources.registry import installed
+from calor.server.template import (
+    Environment,
+    Model,
+    Pseudo,
+    Template,
+    bind,
+    merge_environments,
+    parse_environment,
+    parse_template,
+)
+
+DEPTH = 5
+"""Heat's default of ``max_nested_stack_depth``."""
+UNKNOWN_TYPE = "unknown-type"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is to be checked. ``allow_unknown_types``: a type that does not exist here is a warning."""
+
+    template: Path
+    environments: Sequence[Path] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    allow_unknown_types: bool = False
+    strict: bool = False
+    read: Reader = load
+
+
+@dataclass
+class Report:
+    """``blueprint`` is there as far as the template could be read; ``texts`` are all files by their names in it."""
+
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    template: Template | None = None
+    blueprint: Blueprint | None = None
+
+    @property
+    def is_valid(self) -> bool:
+        return not self.problems
+
+
+def check(wanted: Wanted) -> Report:
+    """Raises `OSError` where the template or an environment itself cannot be read."""
+    report = Report()
+    bundle = Bundle(Path(wanted.template).absolute().parent, wanted.read)
+    template = _template(wanted, bundle, report)
+    environment = _environment(wanted, bundle, report)
+    report.texts |= bundle.texts
+    report.template = template
+    if template is not None and environment is not None:
+        report.warnings += template.warnings
+        _whole(template, environment, wanted, bundle, report)
+    absent = {(one.file, one.line) for one in bundle.problems}
+    others = [one for one in report.problems if (one.file, one.line) not in absent]
+    report.problems = list(dict.fromkeys([*bundle.problems, *others]))  # what follows from an absent file says no more
+    return report
+
+
+def _template(wanted: Wanted, bundle: Bundle, report: Report) -> Template | None:
+    path = wanted.template.absolute()
+    text = wanted.read(path).content
+    report.texts[bundle.name_of(path)] = text
+    try:
+        return parse_template(bundle.follow(text, path), file=bundle.name_of(path), strict=wanted.strict, limits=LIMITS)
+    except CalorError as error:
+        report.problems += problems_of(error, bundle.name_of(path))
+        return None
+
+
+def _environment(wanted: Wanted, bundle: Bundle, report: Report) -> Environment | None:
+    found: list[Environment] = []
+    for given in wanted.environments:
+        path = given.absolute()
+        name, text = bundle.name_of(path), wanted.read(path).content
+        report.texts[name] = text
+        try:
+            one = parse_environment(text, file=name)
+        except CalorError as error:
+            report.problems += problems_of(error, name)
+            continue
+        report.warnings += one.warnings
+        before = len(bundle.problems)
+        found.append(bundle.registry(one, path))
+        bundle.problems[before:] = [replace(problem, file=name) for problem in bundle.problems[before:]]
+    if len(found) < len(wanted.environments):
+        return None
+    return merge_environments(found) if found else Environment()
+
+
+def _whole(template: Template, environment: Environment, wanted: Wanted, bundle: Bundle, report: Report) -> None:
+    name = template.source.file
+    try:
+        model = _bound(template, environment, wanted, bundle)
+    except CalorError as error:
+        report.problems += problems_of(error, name)
+        return
+    registry, unknown = installed(), list[Problem]()
+    try:
+        report.blueprint = draw(model, registry, bundle.texts, unknown)
+        check_tree(report.blueprint, registry, DEPTH, unknown)
+    except CalorError as error:
+        found = problems_of(error, name)
+        is_let = {wanted.allow_unknown_types: UNKNOWN_TYPE}.get(True)
+        report.problems += [problem for problem in found if problem.code != is_let]
+        report.warnings += [problem for problem in found if problem.code == is_let]
+
+
+def _bound(template: Template, environment: Environment, wanted: Wanted, bundle: Bundle) -> Model:
+    return bind(
+        template,
+        environment,
+        wanted.parameters,
+        pseudo=Pseudo(stack_name="stack", project_id="project", facade={}),
+        files=bundle.texts,
+        allow_missing=True,
+    )
+
+
+def problems_of(error: CalorError, file: str) -> list[Problem]:
+    """The faults of any refusal; those without a file of their own belong to ``file``."""
+    if not isinstance(error, InvalidInput):
+        return [Problem(message=error.detail, file=file, code="limit")]
+    return [problem if problem.file else replace(problem, file=file) for problem in error.problems]

@@ -1,0 +1,84 @@
+"""``calor validate``: a template checked on this machine, without a server."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calor.server.cli.templates import environments_option, parameters_option, template_argument
+
+if TYPE_CHECKING:
+    from calor.server.authoring.checking import Report
+
+
+@click.command()
+@template_argument
+@environments_option
+@parameters_option
+@click.option("--strict", is_flag=True, help="A warning (a key that stands twice) is an error.")
+@click.option(
+    "--unknown-types",
+    type=click.Choice(["error", "allow"]),
+    default="error",
+    show_default=True,
+    help="What a resource type is that this release does not have: an error, or a warning.",
+)
+@click.option(
+    "--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True, help="For CI: json."
+)
+def validate(
+    template: Path,
+    environments: tuple[Path, ...],
+    parameters: dict[str, Any],
+    strict: bool,
+    unknown_types: str,
+    shape: str,
+) -> None:
+    """Check TEMPLATE with its environments and every file that they name. Needs no server.
+
+    Ends with 0 if a server would take it, as far as that can be known without a cloud, and with 1 if not.
+    """
+    from calor.server.authoring.checking import Wanted, check
+
+    wanted = Wanted(
+        template=template,
+        environments=environments,
+        parameters=parameters,
+        allow_unknown_types=unknown_types == "allow",
+        strict=strict,
+    )
+    try:
+        report = check(wanted)
+    except OSError as error:
+        raise click.ClickException(f"{error.filename} cannot be read: {error.strerror}.") from error
+    click.echo(_as_json(report) if shape == "json" else _as_text(report, template))
+    sys.exit(0 if report.is_valid else 1)
+
+
+def _as_text(report: "Report", template: Path) -> str:
+    from calor.server.authoring.texts import quoting
+
+    parts = [
+        quoting(report.problems, report.texts.get),
+        quoting(report.warnings, report.texts.get, "warning"),
+        f"{template}: {_counted(report)}",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _counted(report: "Report") -> str:
+    errors, warnings = len(report.problems), len(report.warnings)
+    found = [f"{errors} error{'s' * (errors != 1)}"] if errors else ["valid"]
+    if warnings:
+        found.append(f"{warnings} warning{'s' * (warnings != 1)}")
+    return ", ".join(found)
+
+
+def _as_json(report: "Report") -> str:
+    from dataclasses import asdict
+
+    found = [("error", problem) for problem in report.problems] + [("warning", one) for one in report.warnings]
+    problems = [{"severity": severity, **asdict(problem)} for severity, problem in found]
+    return json.dumps({"valid": report.is_valid, "problems": problems}, indent=2)

@@ -1,0 +1,181 @@
+"""`calor validate` and `calor graph`: templates of this machine, checked and drawn without a server."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from calor.server.authoring.checking import Wanted, check
+from calor.server.cli import main
+
+NESTED = """heat_template_version: 2021-04-16
+parameters:
+  size: {type: number}
+resources:
+  text:
+    type: OS::Heat::Value
+    properties: {value: {get_file: words.txt}}
+  random:
+    type: OS::Heat::RandomString
+    properties: {length: {get_param: size}}
+outputs:
+  text: {value: {get_attr: [random, value]}}
+"""
+ROOT = """heat_template_version: 2021-04-16
+parameters:
+  count: {type: number, default: 2}
+resources:
+  inner:
+    type: lib/nested.yaml
+    properties:
+      size: 8
+  mapped:
+    type: My::Thing
+    properties: {size: {get_param: count}}
+  last:
+    type: OS::Heat::Value
+    depends_on: mapped
+    properties:
+      value: {get_attr: [inner, text]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "env").mkdir()
+    (tmp_path / "root.yaml").write_text(ROOT)
+    (tmp_path / "lib/nested.yaml").write_text(NESTED)
+    (tmp_path / "lib/words.txt").write_text("words")
+    (tmp_path / "env/env.yaml").write_text("resource_registry:\n  My::Thing: ../lib/nested.yaml\n")
+    return tmp_path
+
+
+def run(*words: Any) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def test_a_template_with_nested_files_and_environments_is_valid(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder.parent)  # names are relative to the files that mention them
+    answer = run("validate", folder / "root.yaml", "-e", folder / "env/env.yaml")
+    assert (answer.exit_code, answer.output) == (0, f"{folder}/root.yaml: valid\n")
+
+
+def test_f107_a_fault_is_shown_in_its_line_with_a_caret(folder: Path) -> None:
+    (folder / "root.yaml").write_text(ROOT.replace("      size: 8", "      sise: 8"))
+    (folder / "lib/nested.yaml").write_text(NESTED.replace("{length:", "{lenght:"))
+    answer = run("validate", folder / "root.yaml", "-e", folder / "env/env.yaml")
+    assert answer.exit_code == 1
+    assert (
+        "root.yaml:8:7: error: resources.inner.properties.sise: There is no property 'sise' (did you mean 'size'?). "
+        "[unknown-property]\n"
+        "    8 |       sise: 8\n"
+        "      |       ^\n"
+    ) in answer.output
+    assert "lib/nested.yaml:10:18: error: resources.random.properties.lenght" in answer.output
+    assert "   10 |     properties: {lenght: {get_param: size}}" in answer.output
+    assert answer.output.endswith("errors\n")
+
+
+def test_the_answer_for_ci_is_json_with_codes(folder: Path) -> None:
+    (folder / "root.yaml").write_text(ROOT.replace("depends_on: mapped", "depends_on: maped"))
+    answer = run("validate", folder / "root.yaml", "-e", folder / "env/env.yaml", "--format", "json")
+    found = json.loads(answer.output)
+    assert (answer.exit_code, found["valid"]) == (1, False)
+    (problem,) = found["problems"]
+    assert (problem["severity"], problem["code"], problem["line"]) == ("error", "unknown-resource", 14)
+    assert (problem["file"], problem["path"]) == ("root.yaml", "resources.last.depends_on")
+
+
+def test_a_missing_file_is_named_where_it_is_asked_for(folder: Path) -> None:
+    (folder / "lib/words.txt").unlink()
+    answer = run("validate", folder / "root.yaml", "-e", folder / "env/env.yaml")
+    assert answer.exit_code == 1
+    assert "lib/nested.yaml:7:36: error: The file 'lib/words.txt' cannot be read" in answer.output
+    assert answer.output.endswith(": 1 error\n")
+
+
+def test_unknown_types_are_errors_or_let_through(folder: Path) -> None:
+    alone = folder / "alone.yaml"
+    alone.write_text("heat_template_version: 2021-04-16\nresources:\n  a: {type: OS::Nova::Servers}\n")
+    refused = run("validate", alone)
+    assert refused.exit_code == 1
+    assert "OS::Nova::Server" in refused.output
+    let = run("validate", alone, "--unknown-types", "allow")
+    assert let.exit_code == 0
+    assert "warning: resources.a.type" in let.output
+    assert let.output.endswith("valid, 1 warning\n")
+
+
+def test_parameters_are_checked_and_strict_minds_doubled_keys(folder: Path) -> None:
+    path = folder / "p.yaml"
+    path.write_text("heat_template_version: 2021-04-16\nparameters:\n  n: {type: number}\n  n: {type: number}\n")
+    assert run("validate", path).exit_code == 0
+    assert run("validate", path, "--strict").exit_code == 1
+    assert run("validate", path, "-P", "n=5").exit_code == 0
+    assert run("validate", path, "-P", "n=five").exit_code == 1
+    assert run("validate", path, "-P", "m=5").exit_code == 1
+    assert run("validate", path, "-P", "m").exit_code == 2
+    assert run("validate", folder / "absent.yaml").exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["", "[", "a: [", "heat_template_version: 1999-01-01\n", "\0", "- 1\n"])
+def test_what_is_no_template_ends_with_one_and_no_traceback(folder: Path, text: str) -> None:
+    path = folder / "odd.yaml"
+    path.write_text(text)
+    answer = run("validate", path)
+    assert answer.exit_code == 1
+    assert isinstance(answer.exception, SystemExit)
+    assert "error" in answer.output
+
+
+def test_a_graph_as_dot_and_mermaid(folder: Path) -> None:
+    words = ("graph", folder / "root.yaml", "-e", folder / "env/env.yaml")
+    dot = run(*words).output
+    assert '"last" -> "inner";' in dot
+    assert '"last" -> "mapped";' in dot
+    assert 'subgraph "cluster_inner"' in dot
+    assert '"inner/random" [label="random\\nOS::Heat::RandomString"];' in dot
+    assert "cluster" not in run(*words, "--nested-depth", 0).output
+    mermaid = run(*words, "--format", "mermaid").output
+    assert mermaid.splitlines()[3] == "flowchart BT"
+    assert "n2 --> n0" in mermaid
+
+
+def test_a_graph_as_svg_where_graphviz_is(folder: Path) -> None:
+    answer = run("graph", folder / "root.yaml", "-e", folder / "env/env.yaml", "--format", "svg")
+    if shutil.which("dot"):
+        assert "<svg" in answer.output
+    else:
+        assert answer.exit_code == 1
+        assert "install it" in answer.output
+
+
+def test_a_circle_is_told_instead_of_drawn(folder: Path) -> None:
+    path = folder / "circle.yaml"
+    one, two = (f"{{type: OS::Heat::Value, depends_on: {other}}}" for other in "ba")
+    path.write_text(f"heat_template_version: 2021-04-16\nresources:\n  a: {one}\n  b: {two}\n")
+    answer = run("graph", path)
+    assert answer.exit_code == 1
+    assert "in a circle: a → b → a" in answer.output
+
+
+def test_every_template_of_the_corpus_that_heat_accepts_is_read(shared: Path) -> None:
+    """With the files that lie beside each, unknown types let through: no fault of the template's own is found."""
+    root = shared / "corpus"
+    records = json.loads((root / "expected.json").read_text())["templates"]
+    stages = ("parse", "template", "parameters", "conditions", "resources", "dependencies", "outputs")
+    wanted = [
+        name
+        for name, record in records.items()
+        if record["kind"] == "hot" and all(record["stages"].get(stage) == "ok" for stage in stages)
+    ]
+    odd = {}
+    for name in wanted[::4]:
+        report = check(Wanted(template=root / name, allow_unknown_types=True))
+        if report.template is None:
+            odd[name] = [str(problem) for problem in report.problems]
+    assert odd == {}
