@@ -43,6 +43,8 @@ class AgentBoot:
     ca_certificate: str | None = None
     beside_other_agents: bool = False
     """Start even where os-collect-config is installed."""
+    report_cloud_init: bool = False
+    """Tell the server what cloud-init came to."""
 
     def __repr__(self) -> str:
         return f"AgentBoot(server={self.server!r}, instance_id={self.instance_id!r}, bootstrap_token=***)"
@@ -101,13 +103,15 @@ def cfn_endpoint(cfn: CfnEndpoint) -> Sequence[Part]:
     )
 
 
-def agent_boot(agent: AgentBoot) -> Part:
-    """The script that installs and starts the agent. What it holds is good for enrolling once and nothing else."""
+def agent_boot(agent: AgentBoot, *, tools_only: bool = False) -> Part:
+    """The script that installs and starts the agent, or installs its cfn-* tools alone. What it holds is good for
+    enrolling once and nothing else."""
     content = _template(
         "agent-boot.sh.j2",
         launcher=guest_file("boot.py").decode("ascii"),
         identity=json.dumps(asdict(agent)),
         instance_id=agent.instance_id,
+        verb="install-tools" if tools_only else "install",
     )
     return Part(content=content, content_type=Kind.SCRIPT.value, filename=AGENT_BOOT_NAME)
 

@@ -296,7 +296,7 @@ async def test_a_rebuild_arms_the_enrolment_again(hosts: Any) -> None:
     tools, guests = hosts.orchestrator._tools, hosts.orchestrator.guests
     token = tools.identities.bootstrap_token(await tools.identities.row(resource_id))
     await guests.enrol(resource_id, token, hash_secret("secret"))
-    await StackGuests(tools.identities, stack.id, stack.project_id).rearm(resource_id)
+    await StackGuests(tools.identities, tools.pushes, tools.verdicts, stack.id, stack.project_id).rearm(resource_id)
     with pytest.raises(Unauthorized):
         await guests.mint(resource_id, "secret")
     await guests.enrol(resource_id, token, hash_secret("another"))
@@ -336,7 +336,7 @@ async def waits_for_its_result(hosts: Any, stack: Any, name: str) -> bool:
     [
         (None, "has never contacted this server"),
         (
-            {"state": "running", "running": [{"run_id": "r", "step": "apt", "tail": "Waiting for lock"}]},
+            {"state": "running", "running": [{"step": "apt", "tail": "Waiting for lock"}]},
             "running apt, last output: Waiting for lock",
         ),
         ({"state": "idle"}, "no result of this deployment has reached this server"),
@@ -350,8 +350,10 @@ async def test_f050_a_time_out_says_what_is_known_of_the_guest(
         await exists(hosts, stack, "d0")
     else:
         who, _ = await guest_of(hosts, stack)
-        await polled(hosts, who)
-        await hosts.orchestrator.guests.heartbeat(who, beat)
+        found = await polled(hosts, who)
+        mark = {name: found.deployments[0]["calor"][name] for name in ("run_id", "deployment_id")}
+        running = [{**mark, **one} for one in beat.get("running", ())]
+        await hosts.orchestrator.guests.heartbeat(who, {**beat, "running": running})
     await hosts.until(lambda: waits_for_its_result(hosts, stack, "d0"))
     operation = hosts.orchestrator._trees.find(stack.id)
     from calor.server.engine.operation import TIMED_OUT

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from aiohttp import web
 
+from calor.server.api import cfn
 from calor.server.api.bodies import read_map
 from calor.server.api.calls import json_answer
 from calor.server.api.faults import HTTPBadRequest, HTTPForbidden
@@ -84,8 +85,35 @@ async def deployments(request: web.Request) -> web.Response:
 
 async def heartbeat(request: web.Request) -> web.Response:
     who = await _instance(request)
-    await _guests(request).heartbeat(who, await read_map(request))
-    return json_answer({"time": datetime.now(UTC).isoformat(timespec="milliseconds")})
+    moot = await _guests(request).heartbeat(who, await read_map(request))
+    return json_answer({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "cancelled": list(moot)})
+
+
+async def output(request: web.Request) -> web.Response:
+    """What a run prints, while it runs. ``next`` null: nobody wants it any more."""
+    who = await _instance(request)
+    body = await read_map(request)
+    for name in ("run_id", "deployment_id"):
+        _text(body, name)
+    found = await _guests(request).output(who, body)
+    return json_answer({"next": None if found is None else dict(found)})
+
+
+async def verdict(request: web.Request) -> web.Response:
+    """What the instance's cloud-init came to."""
+    who = await _instance(request)
+    body = await read_map(request)
+    _text(body, "status")
+    await _guests(request).verdict(who, body)
+    return json_answer({})
+
+
+async def cloudformation(request: web.Request) -> web.Response:
+    """An action of the CFN Query API for an instance that has no key pair; parameters as a map, AWS's XML back."""
+    who = await _instance(request)
+    body = await read_map(request)
+    params = {name: value for name, value in body.items() if isinstance(value, str)}
+    return await cfn.act(request, who, _text(body, "Action"), params)
 
 
 async def results(request: web.Request) -> web.Response:

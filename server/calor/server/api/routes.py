@@ -5,7 +5,19 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from calor.server.api import agent_rest, calls, catalogue, guests, keystone_v3, resources, software, stacks, unbuilt
+from calor.server.api import (
+    agent_rest,
+    calls,
+    catalogue,
+    guests,
+    keystone_v3,
+    messaging,
+    progress,
+    resources,
+    software,
+    stacks,
+    unbuilt,
+)
 from calor.server.identity import is_instance_token
 
 Plain = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -76,6 +88,8 @@ REST: tuple[Route, ...] = (
     Route("GET", _STACK + "/outputs", stacks.outputs, "stacks:list_outputs"),
     Route("GET", _STACK + "/outputs/{output_key}", stacks.output, "stacks:show_output"),
     Route("GET", _STACK + "/events", resources.events, "events:index"),
+    Route("GET", _STACK + "/progress", progress.show, "stacks:progress"),
+    Route("GET", _STACK + "/logs", progress.output, "stacks:logs"),
     Route("GET", _STACK + "/resources", resources.index, "resource:index"),
     Route("GET", _RESOURCE, resources.show, "resource:show"),
     Route("PATCH", _RESOURCE, resources.mark_unhealthy, "resource:mark_unhealthy"),
@@ -99,6 +113,11 @@ REST: tuple[Route, ...] = (
     Route("GET", "/software_deployments/{deployment_id}", software.deployment, "software_deployments:show"),
     Route("PUT", "/software_deployments/{deployment_id}", software.update_deployment, "software_deployments:update"),
     Route("DELETE", "/software_deployments/{deployment_id}", software.delete_deployment, "software_deployments:delete"),
+    Route("POST", "/software_deployments/{deployment_id}/cancel", progress.cancel, "software_deployments:cancel"),
+    Route("GET", "/software_deployments/{deployment_id}/logs", progress.output_of_deployment, "stacks:logs"),
+    Route("GET", "/software_deployments/{deployment_id}/runs", progress.runs, "software_deployments:runs"),
+    Route("POST", "/software_deployments/{deployment_id}/runs", progress.ask, "software_deployments:run"),
+    Route("GET", "/software_deployments/{deployment_id}/runs/{run_id}", progress.run, "software_deployments:runs"),
 )
 
 _INSTANCE = "/guest/v1/instances/{instance_id}"
@@ -113,7 +132,12 @@ OPEN: tuple[tuple[str, str, Plain], ...] = (
     ("POST", _INSTANCE + "/token", guests.token),
     ("GET", _INSTANCE + "/deployments", guests.deployments),
     ("POST", _INSTANCE + "/heartbeat", guests.heartbeat),
+    ("POST", _INSTANCE + "/output", guests.output),
     ("POST", _INSTANCE + "/results", guests.results),
+    ("POST", _INSTANCE + "/cfn", guests.cloudformation),
+    ("POST", _INSTANCE + "/cloud-init", guests.verdict),
+    ("PUT", "/v2/queues/{queue}", messaging.queue),
+    *((method, "/v2/queues/{queue}/{rest:.+}", messaging.relay) for method in ("GET", "POST", "PATCH", "DELETE")),
     ("GET", "/v3", keystone_v3.version),
     ("GET", "/v3/", keystone_v3.version),
     ("POST", "/v3/auth/tokens", keystone_v3.create_token),

@@ -106,8 +106,14 @@ async def preview_update_patch(call: Call) -> web.Response:
 
 
 async def delete(call: Call) -> web.Response:
-    await call.services.stacks.delete(call.caller, *call.stack)
-    return web.Response(status=204)
+    retain = call.request.query.getall("retain", [])
+    kept = await call.services.stacks.delete(call.caller, *call.stack, retain=retain)
+    if not retain:
+        return web.Response(status=204)
+    found = [
+        {"resource_name": one.name, "resource_type": one.type, "physical_resource_id": one.physical_id} for one in kept
+    ]
+    return json_answer({"retained": found}, status=202)
 
 
 async def action(call: Call) -> web.Response:

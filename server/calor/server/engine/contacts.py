@@ -1,6 +1,6 @@
 """What is known of each guest: its last contact, its state, what it runs. In memory; written down now and then."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,17 +14,35 @@ from calor.server.store.writes import Change, Write
 
 NEVER = "never contacted"
 STATES = frozenset({"booted", "fetched", "running", "idle"})
+MOST_RUNNING = 50
+UNREACHABLE = "unreachable"
+MISSED = 3
+SHORTEST_INTERVAL = 5.0
 WRITE_EVERY = timedelta(seconds=60)
 
 
 @dataclass(frozen=True)
 class Contact:
-    """``running`` is what the last heartbeat named: run id, deployment id, step, tail of the output."""
+    """``running`` is what the last heartbeat named: run id, deployment id, step, tail of the output; ``fetched`` are
+    the runs that the guest was told of; ``interval`` is how often it means to call; ``heard`` is ``at`` by the
+    steady clock of this process."""
 
     state: str = NEVER
     detail: str = ""
     at: datetime | None = None
     running: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+    fetched: frozenset[str] = frozenset()
+    interval: float = 60.0
+    agent: str = ""
+    heard: float | None = None
+
+    def silence(self, now: float, since: float) -> timedelta:
+        """How long nothing has been heard, as seen from ``since``; both of the steady clock."""
+        return timedelta(seconds=now - max(since, since if self.heard is None else self.heard))
+
+    def is_unreachable(self, now: datetime) -> bool:
+        """Silent for three intervals (F190)."""
+        return self.at is not None and (now - self.at).total_seconds() > MISSED * max(self.interval, SHORTEST_INTERVAL)
 
 
 class Contacts:
@@ -52,19 +70,27 @@ class Contacts:
         now = self._clock.now()
         known = self._known.get(resource_id, Contact())
         state = "booted" if known.state == NEVER else known.state
-        self._known[resource_id] = replace(known, state=state, at=now)
+        self._known[resource_id] = replace(known, state=state, at=now, heard=self._clock.steady())
 
-    async def heartbeat(self, resource_id: str, body: Mapping[str, Any]) -> None:
-        """A heartbeat; a change of state is durable when it returns."""
+    def told(self, resource_id: str, runs: Iterable[str]) -> None:
+        """The guest has been told of these runs."""
+        known = self._known.get(resource_id, Contact())
+        self._known[resource_id] = replace(known, fetched=frozenset(runs))
+
+    async def heartbeat(self, resource_id: str, body: Mapping[str, Any], running: Sequence[Mapping[str, Any]]) -> None:
+        """A heartbeat, with what runs as it may be shown; a change of state is durable when it returns."""
         now = self._clock.now()
         state = str(body.get("state", ""))
-        running = tuple(item for item in body.get("running") or () if isinstance(item, Mapping))
         former = self._known.get(resource_id, Contact())
         contact = Contact(
             state=state if state in STATES else former.state,
             detail=bounded(str(body.get("detail") or ""), 2000),
             at=now,
-            running=running[:50],
+            running=running[:MOST_RUNNING],
+            fetched=former.fetched,
+            interval=_seconds(body.get("interval")),
+            agent=str(body.get("agent") or "")[:100],
+            heard=self._clock.steady(),
         )
         self._known[resource_id] = contact
         if contact.state != former.state or now - self._written.get(resource_id, now - WRITE_EVERY) >= WRITE_EVERY:
@@ -89,6 +115,10 @@ class Contacts:
         self._written[resource_id] = contact.at or self._clock.now()
         values = {"state": contact.state, "detail": contact.detail, "last_contact": contact.at}
         return Change(Guest, {"resource_id": resource_id}, values)
+
+
+def _seconds(given: Any) -> float:
+    return min(max(float(given), 1.0), 3600.0) if isinstance(given, int | float) else Contact.interval
 
 
 def sentence(server: str, contact: Contact, now: datetime) -> str:

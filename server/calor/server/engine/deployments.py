@@ -14,12 +14,13 @@ from calor.server.engine.inventory import StoredConfigs, heat_json
 from calor.server.engine.journal import Journal
 from calor.server.engine.mailboxes import Mailboxes
 from calor.server.engine.reasons import bounded
+from calor.server.engine.run_outputs import RunOutputs
 from calor.server.engine.sealing import Sealing
 from calor.server.engine.settings import Settings
 from calor.server.resources.base import Deployment, ResourceFailed
 from calor.server.store import guest_queries, queries
 from calor.server.store.database import Database
-from calor.server.store.guest_models import SoftwareDeployment
+from calor.server.store.guest_models import SoftwareConfig, SoftwareDeployment
 from calor.server.store.rows import DeploymentRow, GuestRow, ResourceRow
 from calor.server.store.writes import Change, Fence, Insert, Remove
 
@@ -27,6 +28,7 @@ SERVERS = Collection(service="compute", single="server", plural="servers")
 KEPT = 256
 LOOK_AGAIN = 15.0
 IN_PROGRESS = "IN_PROGRESS"
+NOT_CANCELLED: Mapping[str, Any] = {"cancelled_by": None, "cancelled_at": None}
 
 
 def run_id(deployment_id: str, config_id: str, action: str) -> str:
@@ -48,6 +50,7 @@ class StoredDeployments:
         sealing: Sealing,
         clock: Clock,
         settings: Settings,
+        outputs: RunOutputs,
     ) -> None:
         self._database = database
         self._journal = journal
@@ -58,6 +61,7 @@ class StoredDeployments:
         self._sealing = sealing
         self._clock = clock
         self._settings = settings
+        self._outputs = outputs
         self._kept: OrderedDict[str, tuple[int, Sequence[tuple[DeploymentRow, dict[str, Any]]]]] = OrderedDict()
 
     async def put(
@@ -72,6 +76,8 @@ class StoredDeployments:
         status: str,
         status_reason: str = "",
         stack_id: str | None = None,
+        source_id: str | None = None,
+        asked_by: str | None = None,
         fence: Fence | None = None,
     ) -> DeploymentRow:
         found = await guest_queries.deployment(self._database, ident)
@@ -90,6 +96,9 @@ class StoredDeployments:
             "status": status,
             "status_reason": bounded(status_reason),
             "values": self._sealing.secret({"inputs": dict(input_values), "outputs": {}}),
+            "source_id": source_id,
+            "asked_by": asked_by,
+            **NOT_CANCELLED,
         }
         now = self._clock.now()
         if found is None:
@@ -118,8 +127,13 @@ class StoredDeployments:
             "values": self._sealing.secret({"inputs": inputs, "outputs": dict(output_values)}),
             "updated_at": self._clock.now(),
         }
+        await self._outputs.take_whole(current, output_values)
         key = {"id": row.id, "run_id": row.run_id, "status": IN_PROGRESS}
-        await self._journal.commit([Change(SoftwareDeployment, key, values)])
+        write = Change(SoftwareDeployment, key, values)
+        if row.source_id is None:
+            await self._journal.commit([write])
+        else:
+            await self._mailboxes.post(row.server_id, [write])  # no agent is to see it any more
         self._hub.wake(("deployment", row.id))
         return await self.row(row.id) or row
 
@@ -144,6 +158,7 @@ class StoredDeployments:
             "status_reason": bounded(status_reason),
             "values": self._sealing.secret({"inputs": dict(input_values), "outputs": dict(output_values)}),
             "updated_at": self._clock.now(),
+            **(NOT_CANCELLED if run != row.run_id else {}),
         }
         await self._mailboxes.post(row.server_id, [Change(SoftwareDeployment, {"id": row.id}, values)])
         self._hub.wake(("deployment", row.id))
@@ -152,11 +167,23 @@ class StoredDeployments:
     async def delete(self, ident: str, fence: Fence | None = None) -> None:
         row = await self.row(ident)
         if row is not None:
-            await self._mailboxes.post(row.server_id, [Remove(SoftwareDeployment, {"id": ident})], fence)
-            self._hub.wake(("deployment", ident))
+            runs = await guest_queries.runs_of(self._database, ident)
+            writes = [Remove(SoftwareDeployment, {"id": one.id}) for one in (row, *runs)]
+            writes += [Remove(SoftwareConfig, {"id": one.config_id}) for one in runs]
+            await self._mailboxes.post(row.server_id, writes, fence)
+            for one in (row, *runs):
+                self._hub.wake(("deployment", one.id))
+
+    async def cancel(self, row: DeploymentRow, who: str) -> DeploymentRow:
+        """Ask the guest to end a run; durable and visible to it when this returns."""
+        values = {"cancelled_by": who[:255], "cancelled_at": self._clock.now()}
+        key = {"id": row.id, "run_id": row.run_id, "status": IN_PROGRESS}
+        await self._mailboxes.post(row.server_id, [Change(SoftwareDeployment, key, values)])
+        return await self.row(row.id) or row
 
     async def finished(self, ident: str, cloud: Cloud) -> DeploymentRow:
         """Wait for the end of a run. Raises `ResourceFailed` with what is known of the guest."""
+        began = self._clock.steady()
         with self._hub.listen(("deployment", ident)) as listener:
             while True:
                 row = await self.row(ident)
@@ -164,9 +191,9 @@ class StoredDeployments:
                     raise ResourceFailed("The deployment was deleted while it was waited for.")
                 if row.status != IN_PROGRESS:
                     return row
-                await listener.wait(await self._hope(row, cloud))
+                await listener.wait(await self._hope(row, cloud, began))
 
-    async def _hope(self, row: DeploymentRow, cloud: Cloud) -> float:
+    async def _hope(self, row: DeploymentRow, cloud: Cloud, began: float) -> float:
         """Seconds after which to ask again. Raises `ResourceFailed` where the guest will not answer any more."""
         if row.action == "DELETE" and await self._is_gone(row, cloud):
             raise ServerGone(f"The server {row.server_id} is gone; its DELETE deployment has nobody to run it.")
@@ -175,8 +202,9 @@ class StoredDeployments:
             return LOOK_AGAIN
         now = self._clock.now()
         contact = self._contacts.of(server.id, guest)
-        since = max(at for at in (contact.at, server.updated_at, row.updated_at or row.created_at) if at is not None)
-        silent = now - since
+        if contact.at is None and await guest_queries.push(self._database, server.id):
+            return LOOK_AGAIN  # it is told by an object: whether it reads that is not seen here
+        silent = contact.silence(self._clock.steady(), began)
         if row.action == "DELETE" and contact.at is None and silent >= self._settings.gone_server_patience:
             raise ServerGone(sentence(server.name, contact, now))
         limit = self._settings.contact_timeout
@@ -215,8 +243,10 @@ class StoredDeployments:
         return sentence(server.name, self._contacts.of(server.id, guest), self._clock.now())
 
     async def heat_json(self, server_id: str) -> list[dict[str, Any]]:
-        """The deployments of a server in Heat's JSON, in name order."""
-        return [document for _, document in await self._documents(server_id)]
+        """The deployments of a server in Heat's JSON, in name order. Agents of others know no cancelling, and signal a
+        run on demand to the deployment that it is of: they see neither."""
+        documents = await self._documents(server_id)
+        return [document for row, document in documents if row.source_id is None and row.cancelled_at is None]
 
     async def native_json(self, server_id: str) -> list[dict[str, Any]]:
         """The same for our agent: with run ids."""
@@ -232,6 +262,12 @@ class StoredDeployments:
             documents.append(document | {"calor": mark})
         return documents
 
+    async def moot(self, server_id: str, running: Sequence[str]) -> list[str]:
+        """The runs that a guest has to end: those running which nobody wants any more, and the cancelled ones."""
+        rows = [row for row, _ in await self._documents(server_id)]
+        wanted = {row.run_id for row in rows}
+        return [run for run in running if run not in wanted] + [row.run_id for row in rows if row.cancelled_at]
+
     async def rows(
         self, *, project_id: str | None = None, server_id: str | None = None, config_id: str | None = None
     ) -> Sequence[DeploymentRow]:
@@ -245,7 +281,8 @@ class StoredDeployments:
         kept = self._kept.get(server_id)
         if kept is not None and kept[0] == version:
             return kept[1]
-        rows = await guest_queries.deployments(self._database, server_id=server_id)
+        found = await guest_queries.deployments(self._database, server_id=server_id, on_demand=True)
+        rows = [row for row in found if row.source_id is None or row.status == IN_PROGRESS]
         configs = await self._configs.of([row.config_id for row in rows])
         documents = [(row, heat_json(configs[row.config_id])) for row in rows if row.config_id in configs]
         self._kept[server_id] = version, documents

@@ -1,17 +1,20 @@
 """The service of guests: enrolment, tokens, the long poll, results, metadata. Everything is bounded to one server."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
 from calor.server.engine import happenings, outcomes, presenting
+from calor.server.engine.contacts import MOST_RUNNING
+from calor.server.engine.pushing import metadata_of
+from calor.server.engine.reasons import bounded
 from calor.server.engine.receiving import Receiver
 from calor.server.engine.tools import Tools
 from calor.server.engine.views import GuestDeployments, InstanceIdentity, ResourceView
-from calor.server.errors import Conflict, EntityNotFound, Forbidden, Unauthorized
+from calor.server.errors import BadRequest, Conflict, EntityNotFound, Forbidden, Unauthorized
 from calor.server.identity import BearerTokens, InstanceClaims, UrlSigner, hash_secret, same
 from calor.server.store import guest_queries, queries
 from calor.server.store.guest_models import Run
@@ -20,6 +23,8 @@ from calor.server.store.states import Action, Status
 from calor.server.store.writes import Insert
 from calor.server.template import reveal
 
+MOST_PIECES = 8
+LONGEST_TEXT = 4000
 DELETED = "The server of this token has been deleted."
 REFUSED = "The secret is not the one that was enrolled for this instance."
 
@@ -107,16 +112,48 @@ class GuestService:
                     return None
         self._tools.contacts.seen(who.resource_id)
         documents = await self._tools.deployments.native_json(server_id)
-        current = {document["calor"]["run_id"] for document in documents}
+        self._tools.contacts.told(who.resource_id, [document["calor"]["run_id"] for document in documents])
         running = [str(item.get("run_id")) for item in self._tools.contacts.of(who.resource_id).running]
         return GuestDeployments(
             version=version,
             deployments=documents,
-            cancelled=[run for run in running if run not in current],
+            cancelled=await self._tools.deployments.moot(server_id, running),
         )
 
-    async def heartbeat(self, who: InstanceIdentity, body: Mapping[str, Any]) -> None:
-        await self._tools.contacts.heartbeat(who.resource_id, body)
+    async def heartbeat(self, who: InstanceIdentity, body: Mapping[str, Any]) -> Sequence[str]:
+        sent = [item for item in body.get("running") or () if isinstance(item, Mapping)][:MOST_RUNNING]
+        running = [await self._hidden(item) for item in sent]
+        await self._tools.contacts.heartbeat(who.resource_id, body, running)
+        if not running:
+            return []
+        return await self._tools.deployments.moot(await self._server_of(who), [str(one["run_id"]) for one in running])
+
+    async def _hidden(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A run as a heartbeat names it, bounded and without secrets. What nobody knows of any more shows no text."""
+        run_id = str(item.get("run_id"))
+        masker = self._tools.secrets.known(run_id)
+        if masker is None:
+            row = await self._tools.deployments.row(str(item.get("deployment_id")))
+            masker = await self._tools.secrets.of(row) if row is not None and row.run_id == run_id else None
+        texts = {name: bounded(str(item.get(name) or ""), LONGEST_TEXT) for name in ("step", "doing", "tail")}
+        shown = {name: masker.text(text) if masker is not None else "" for name, text in texts.items()}
+        return {"run_id": run_id, "deployment_id": str(item.get("deployment_id")), **shown}
+
+    async def output(self, who: InstanceIdentity, body: Mapping[str, Any]) -> Mapping[str, int] | None:
+        self._tools.contacts.seen(who.resource_id)
+        row = await self._tools.deployments.row(str(body.get("deployment_id")))
+        if row is None or row.run_id != str(body.get("run_id")):
+            return None
+        if row.server_id != await self._server_of(who):
+            raise Forbidden("The deployment belongs to another server.")
+        attempt, pieces = body.get("attempt"), body.get("pieces")
+        if not isinstance(attempt, int) or not isinstance(pieces, list) or len(pieces) > MOST_PIECES:
+            raise BadRequest(f"Output comes with the number of the attempt and at most {MOST_PIECES} pieces.")
+        sent = [one for one in pieces if isinstance(one, Mapping)]
+        return await self._tools.outputs.take(row, attempt, sent, final=bool(body.get("final")))
+
+    async def verdict(self, who: InstanceIdentity, body: Mapping[str, Any]) -> None:
+        await self._tools.verdicts.store(who.resource_id, body)
 
     async def result(self, who: InstanceIdentity, body: Mapping[str, Any]) -> bool:
         self._tools.contacts.seen(who.resource_id)
@@ -129,10 +166,16 @@ class GuestService:
             return False
         if row is not None and row.run_id == run_id:
             config = await self._tools.configs.get(row.project_id, row.config_id)
-            outcome = outcomes.of_run(body, config.outputs if config is not None else ())
+            outcome = outcomes.of_run(body, config.outputs if config is not None else (), cancelled_by=row.cancelled_by)
+            masker = await self._tools.secrets.of(row)
             await self._tools.deployments.finish(
-                row, status=outcome.status, status_reason=outcome.reason, output_values=outcome.outputs
+                row,
+                status=outcome.status,
+                status_reason=masker.text(outcome.reason),
+                output_values=outcome.outputs,
             )
+            if row.cancelled_by is not None and body.get("outcome") == outcomes.INTERRUPTED:
+                return await self._recorded(run_id, {**body, "outcome": outcomes.CANCELLED})
         return await self._recorded(run_id, body)
 
     async def _recorded(self, run_id: str, body: Mapping[str, Any]) -> bool:
@@ -155,8 +198,9 @@ class GuestService:
 
     async def metadata(self, who: InstanceIdentity, stack_name: str, resource: str) -> Mapping[str, Any]:
         _, row = await self._own(who, stack_name, resource)
-        known = dict(reveal(self._tools.sealing.value(row.meta) or {}))
-        known["deployments"] = await self._tools.deployments.heat_json(row.physical_id or "")
+        known = await metadata_of(self._tools.deployments, self._tools.sealing, row)
+        runs = [one.run_id for one in await self._tools.deployments.rows(server_id=row.physical_id or "")]
+        self._tools.contacts.told(who.resource_id, runs)
         return known
 
     async def describe(self, who: InstanceIdentity, stack_name: str, resource: str) -> ResourceView:
@@ -174,6 +218,29 @@ class GuestService:
         if row is None or not await self._may_signal(who, stack, row):
             raise Forbidden("The agent may signal only what belongs to its server.")
         await self._receiver.take(stack, row, details)
+
+    async def signal_resource(
+        self, who: InstanceIdentity, stack_name: str, resource: str, unique_id: str, status: str
+    ) -> None:
+        stack = await queries.stack(self._tools.database, who.stack_id)
+        if stack is None or stack_name not in (stack.name, stack.id):
+            raise Forbidden("An instance may signal resources of its own stack only.")
+        rows = await queries.stack_resources(self._tools.database, stack.id)
+        current = {one.name: one for one in rows if one.replaced_by is None}
+        row = current.get(resource)
+        if row is None:
+            raise EntityNotFound(f"The Resource ({resource}) could not be found in Stack {stack_name}.")
+        if row.uses_signals:  # a condition is met through its handle
+            row = next((current[name] for name in row.requires if name in current and self._takes(current[name])), row)
+        if not await self._may_signal(who, stack, row):
+            raise Forbidden("An instance may signal only what belongs to its server.")
+        kind = self._tools.registry.get(row.type)
+        details = {} if kind is None else kind.aws_signal(unique_id, status == "SUCCESS")
+        await self._receiver.take(stack, row, details)
+
+    def _takes(self, row: ResourceRow) -> bool:
+        kind = self._tools.registry.get(row.type)
+        return kind is not None and "signal" in kind.supports
 
     async def _may_signal(self, who: InstanceIdentity, stack: StackRow, row: ResourceRow) -> bool:
         if row.id == who.resource_id:

@@ -7,9 +7,12 @@ from typing import Any
 
 from calor.server.engine.contacts import NEVER
 from calor.server.engine.journal import Journal
+from calor.server.engine.pushing import Pushes
 from calor.server.engine.sealing import Sealing
 from calor.server.engine.settings import Settings
+from calor.server.engine.verdicts import Verdicts
 from calor.server.identity import BootstrapTokens, random_access_key, random_id, random_secret
+from calor.server.resources.base import BootVerdict
 from calor.server.store import guest_queries
 from calor.server.store.database import Database
 from calor.server.store.guest_models import Guest
@@ -87,8 +90,12 @@ class GuestIdentities:
 class StackGuests:
     """The identities of one stack's guests, as a resource type may use them."""
 
-    def __init__(self, identities: GuestIdentities, stack_id: str, project_id: str) -> None:
+    def __init__(
+        self, identities: GuestIdentities, pushes: Pushes, verdicts: Verdicts, stack_id: str, project_id: str
+    ) -> None:
         self._identities = identities
+        self._pushes = pushes
+        self._verdicts = verdicts
         self._stack_id = stack_id
         self._project_id = project_id
 
@@ -98,12 +105,19 @@ class StackGuests:
     async def rearm(self, resource_id: str) -> None:
         if await self._identities.row(resource_id) is not None:
             await self._identities.change(resource_id, {"secret_hash": None})
+            await self._verdicts.forget(resource_id)
+
+    async def boot_verdict(self, resource_id: str) -> BootVerdict:
+        return await self._verdicts.wait(resource_id)
 
     async def ec2_pair(self, resource_id: str) -> tuple[str, str]:
         return await self._identities.ec2_pair(await self._row(resource_id))
 
     async def password(self, resource_id: str) -> tuple[str, str]:
         return await self._identities.password(await self._row(resource_id))
+
+    async def push_to(self, resource_id: str, target: Mapping[str, str] | None) -> None:
+        await self._pushes.register(resource_id, target)
 
     def agent_file(self) -> tuple[str, str]:
         return self._identities.agent_file()

@@ -20,9 +20,15 @@ from calor.server.engine.inventory import StoredConfigs
 from calor.server.engine.journal import Journal
 from calor.server.engine.leases import Leases
 from calor.server.engine.mailboxes import Mailboxes
+from calor.server.engine.messaging import QueueService
+from calor.server.engine.progress import ProgressService
+from calor.server.engine.pushing import Pushes
 from calor.server.engine.receiving import Receiver
 from calor.server.engine.resource_service import ResourceService
 from calor.server.engine.revisions import Blueprints
+from calor.server.engine.run_outputs import RunOutputs
+from calor.server.engine.run_secrets import RunSecrets
+from calor.server.engine.runs import RunService
 from calor.server.engine.sealing import Sealing
 from calor.server.engine.settings import Settings
 from calor.server.engine.signals import Signals
@@ -30,6 +36,7 @@ from calor.server.engine.software import ConfigService, DeploymentService
 from calor.server.engine.stacks import StackService
 from calor.server.engine.tools import Tools
 from calor.server.engine.trees import Trees
+from calor.server.engine.verdicts import Verdicts
 from calor.server.engine.workers import Workers
 from calor.server.identity import BearerTokens, BootstrapTokens, Keys, UrlSigner, Vault
 from calor.server.resources.base import Registry
@@ -51,6 +58,12 @@ def tools_of(
     sealing, hub, signer = Sealing(Vault.of(keys)), Hub(), UrlSigner.of(keys)
     configs = StoredConfigs(database, journal, sealing, clock)
     contacts, mailboxes = Contacts(journal, clock), Mailboxes(database, journal, hub)
+    blueprints = Blueprints(database, sealing, registry)
+    secrets = RunSecrets(database, sealing, configs, blueprints)
+    outputs = RunOutputs(database, journal, hub, sealing, clock, secrets)
+    deployments = StoredDeployments(
+        database, journal, mailboxes, configs, contacts, hub, sealing, clock, settings, outputs
+    )
     return Tools(
         database=database,
         journal=journal,
@@ -64,7 +77,12 @@ def tools_of(
         hub=hub,
         signals=Signals(database, journal, hub, sealing, clock),
         configs=configs,
-        deployments=StoredDeployments(database, journal, mailboxes, configs, contacts, hub, sealing, clock, settings),
+        deployments=deployments,
+        pushes=Pushes(database, journal, sealing, hub, door, deployments),
+        blueprints=blueprints,
+        secrets=secrets,
+        outputs=outputs,
+        verdicts=Verdicts(database, journal, hub, contacts, sealing, clock, settings),
         mailboxes=mailboxes,
         contacts=contacts,
         identities=GuestIdentities(database, journal, sealing, BootstrapTokens.of(keys), settings),
@@ -88,7 +106,7 @@ class Orchestrator:
         self._tools = tools_of(database, keys, door, registry, self._settings, clock or SystemClock())
         tools = self._tools
         self._leases = Leases(database, tools.journal, tools.clock, self._settings.lease_ttl)
-        blueprints = Blueprints(database, tools.sealing, registry)
+        blueprints = tools.blueprints
         self._trees = Trees(tools, self._leases, blueprints)
         receiver = Receiver(tools, self._trees)
         self.stacks = StackService(tools, self._trees, blueprints)
@@ -96,7 +114,10 @@ class Orchestrator:
         self.events = EventService(tools)
         self.configs = ConfigService(tools)
         self.deployments = DeploymentService(tools)
+        self.runs = RunService(tools)
+        self.progress = ProgressService(tools)
         self.guests = GuestService(tools, receiver, BearerTokens.of(keys), tools.signer)
+        self.queues = QueueService(tools)
         self.catalogue = CatalogueService(tools)
         self._service_id = str(uuid.uuid4())
         self._chores: list[asyncio.Task[None]] = []
@@ -109,8 +130,11 @@ class Orchestrator:
         self._chores = [
             asyncio.create_task(_each(ttl / 3, self._renew), name="lease renewal"),
             asyncio.create_task(_each(RECOVER_EVERY, self._trees.recover), name="recovery"),
+            asyncio.create_task(self._tools.pushes.run(), name="pushes"),
             asyncio.create_task(_each(30.0, self._tools.contacts.write_down), name="contacts"),
             asyncio.create_task(_each(self._settings.report_interval, self._beat), name="heartbeat"),
+            asyncio.create_task(_each(5.0, self.runs.end_overdue), name="cancelled runs"),
+            asyncio.create_task(_each(3600.0, self._forget_output), name="old output"),
         ]
 
     async def stop(self) -> None:
@@ -127,6 +151,9 @@ class Orchestrator:
 
     async def _renew(self) -> None:
         self._trees.lost(await self._leases.renew())
+
+    async def _forget_output(self) -> None:
+        await self._tools.outputs.forget_older(self._settings.keep_run_output)
 
     async def _announce(self) -> None:
         now = self._tools.clock.now()

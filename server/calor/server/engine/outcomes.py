@@ -6,6 +6,7 @@ from typing import Any
 
 from calor.server.engine.reasons import bounded
 
+FINISHED, INTERRUPTED, CANCELLED = "finished", "interrupted", "cancelled"
 STANDARD = ("deploy_stdout", "deploy_stderr", "deploy_status_code")
 
 
@@ -16,12 +17,17 @@ class Outcome:
     outputs: Mapping[str, Any]
 
 
-def of_run(body: Mapping[str, Any], declared: Sequence[Mapping[str, Any]]) -> Outcome:
-    """The result of our own agent: only a run that began and ended with 0 is a success (design §9.5)."""
+def of_run(
+    body: Mapping[str, Any], declared: Sequence[Mapping[str, Any]], *, cancelled_by: str | None = None
+) -> Outcome:
+    """The result of our own agent: only a run that began and ended with 0 is a success (design §9.5). A run that
+    had ended before its cancellation came counts as it ended."""
     sent = body.get("outputs")
     given: Mapping[str, Any] = sent if isinstance(sent, Mapping) else {}
     outputs = kept(given, declared)
-    if body.get("outcome") != "finished":
+    if body.get("outcome") == INTERRUPTED and cancelled_by is not None:
+        return Outcome("FAILED", bounded(f"cancelled by {cancelled_by}{_last_lines(given)}"), outputs)
+    if body.get("outcome") != FINISHED:
         why = str(body.get("reason") or "the run was cut short")
         return Outcome("FAILED", bounded(f"interrupted : {why}"), outputs)
     faults = _faults(given, declared)

@@ -8,7 +8,7 @@ caller *may* do it is the API's policy check before. A method that changes a sta
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from calor.server.engine import views
+from calor.server.engine import progress_views, views
 from calor.server.identity.callers import Caller
 
 
@@ -32,7 +32,12 @@ class Stacks(Protocol):
     async def preview_update(
         self, caller: Caller, name: str, ident: str, request: views.StackRequest, *, show_nested: bool
     ) -> Mapping[str, Sequence[Mapping[str, Any]]]: ...
-    async def delete(self, caller: Caller, name: str, ident: str) -> None: ...
+    async def delete(
+        self, caller: Caller, name: str, ident: str, *, retain: Sequence[str] = ()
+    ) -> Sequence[views.Retained]:
+        """``retain``: resources of a stack whose deletion failed that are forgotten instead (F031)."""
+        ...
+
     async def action(self, caller: Caller, name: str, ident: str, action: str) -> None:
         """``suspend``, ``resume``, ``check``, ``cancel_update``, ``cancel_without_rollback``."""
         ...
@@ -92,6 +97,52 @@ class SoftwareDeployments(Protocol):
     async def metadata(self, caller: Caller, server_id: str) -> Sequence[Mapping[str, Any]]: ...
 
 
+class Runs(Protocol):
+    """Deployments that run: ended before their time, and run on demand."""
+
+    async def cancel(self, caller: Caller, ident: str) -> progress_views.RunView:
+        """End a deployment or a run on demand. `Conflict` when it is not in progress."""
+        ...
+
+    async def ask(self, caller: Caller, ident: str, body: Mapping[str, Any]) -> progress_views.RunView:
+        """Run a deployment's config now (``action``, ``input_values``, ``policy`` queue or refuse)."""
+        ...
+
+    async def list(self, caller: Caller, ident: str) -> Sequence[progress_views.RunView]:
+        """The runs on demand of a deployment, oldest first."""
+        ...
+
+    async def show(self, caller: Caller, ident: str, run: str) -> progress_views.RunView: ...
+
+
+class Progress(Protocol):
+    """What is going on inside the instances of a stack and of those nested in it."""
+
+    async def show(self, caller: Caller, name: str, ident: str) -> progress_views.ProgressView: ...
+    async def output(
+        self, caller: Caller, name: str, ident: str, query: progress_views.OutputQuery
+    ) -> progress_views.OutputPage:
+        """What runs printed after ``query.since``; waits up to ``query.wait`` seconds for something new. A deleted
+        stack's is there as long as it is kept."""
+        ...
+
+    async def output_of(
+        self, caller: Caller, deployment: str, query: progress_views.OutputQuery
+    ) -> progress_views.OutputPage:
+        """The same of one deployment, or of one run on demand."""
+        ...
+
+
+class Queues(Protocol):
+    """The messaging service's queues, for guests that get their deployments or give their signals by one."""
+
+    async def call(
+        self, who: views.InstanceIdentity, method: str, queue: str, path: str, params: Mapping[str, str], body: Any
+    ) -> Any:
+        """The service's own answer. `Forbidden` for the queue of another."""
+        ...
+
+
 class Guests(Protocol):
     """Instances and what they may do: everything is bounded to the server resource they were made for."""
 
@@ -118,7 +169,18 @@ class Guests(Protocol):
         """Long poll; None when nothing newer came within ``wait`` seconds. An unchanged poll touches no database."""
         ...
 
-    async def heartbeat(self, who: views.InstanceIdentity, body: Mapping[str, Any]) -> None: ...
+    async def heartbeat(self, who: views.InstanceIdentity, body: Mapping[str, Any]) -> Sequence[str]:
+        """What the guest does. Answers the runs that it has to end."""
+        ...
+
+    async def output(self, who: views.InstanceIdentity, body: Mapping[str, Any]) -> Mapping[str, int] | None:
+        """What a run printed, in pieces; the offset of each stream from which to go on. None: nobody wants it."""
+        ...
+
+    async def verdict(self, who: views.InstanceIdentity, body: Mapping[str, Any]) -> None:
+        """What the instance's cloud-init came to: ``status``, ``errors``, ``log``."""
+        ...
+
     async def result(self, who: views.InstanceIdentity, body: Mapping[str, Any]) -> bool:
         """A run's terminal result; False when this run id was known already. A result for a config that is no
         longer the deployment's is recorded and completes nothing."""
@@ -129,6 +191,12 @@ class Guests(Protocol):
         ...
 
     async def describe(self, who: views.InstanceIdentity, stack_name: str, resource: str) -> views.ResourceView: ...
+
+    async def signal_resource(
+        self, who: views.InstanceIdentity, stack_name: str, resource: str, unique_id: str, status: str
+    ) -> None:
+        """AWS's SignalResource: SUCCESS or FAILURE for a resource of its own stack. `Forbidden` for anything else."""
+        ...
 
     async def signal(
         self, who: views.InstanceIdentity, stack_name: str, stack_id: str, resource: str, details: Mapping[str, Any]
@@ -172,7 +240,13 @@ class Orchestrator(Protocol):
     @property
     def deployments(self) -> SoftwareDeployments: ...
     @property
+    def runs(self) -> Runs: ...
+    @property
+    def progress(self) -> Progress: ...
+    @property
     def guests(self) -> Guests: ...
+    @property
+    def queues(self) -> Queues: ...
     @property
     def catalogue(self) -> Catalogue: ...
     async def start(self) -> None:

@@ -1,10 +1,10 @@
 """The service of stacks: what the API asks, checked, stored, and handed to the trees."""
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from calor.server.engine import containers, credentials, happenings, legality, presenting, requests
+from calor.server.engine import containers, credentials, happenings, legality, presenting, requests, retaining
 from calor.server.engine.blueprint import Blueprint
 from calor.server.engine.checking import taken
 from calor.server.engine.finding import missing_stack
@@ -16,7 +16,7 @@ from calor.server.engine.stopping import StopKind, StopReason
 from calor.server.engine.tools import Tools
 from calor.server.engine.tree import values_of
 from calor.server.engine.trees import Trees
-from calor.server.engine.views import StackIdentity, StackRequest
+from calor.server.engine.views import Retained, StackIdentity, StackRequest
 from calor.server.errors import NotSupported
 from calor.server.identity import Caller, SealBroken
 from calor.server.store import queries
@@ -86,17 +86,20 @@ class StackService(StackAnswers):
 
         await self._change(stack, work)
 
-    async def delete(self, caller: Caller, name: str, ident: str) -> None:
+    async def delete(self, caller: Caller, name: str, ident: str, *, retain: Sequence[str] = ()) -> Sequence[Retained]:
         stack = await self._find.stack(caller, name, ident)
+        retained: list[Retained] = []
 
         async def work(operation: Operation) -> None:
             if operation.tree.root.deleted_at is not None:
                 raise missing_stack(f"{name}/{ident}")
+            retained[:] = await retaining.mark(operation.tree, retain)
             known = self._rights(operation.tree.root)
             known["caller"] = credentials.of_token(caller, stack.region).as_record()
             await self._begin(caller, operation, Action.DELETE, credentials=self._tools.sealing.secret(known))
 
         await self._change(stack, work)
+        return retained
 
     async def action(self, caller: Caller, name: str, ident: str, action: str) -> None:
         stack = await self._find.stack(caller, name, ident)

@@ -12,9 +12,14 @@ from calor.server.engine.identities import GuestIdentities
 from calor.server.engine.inventory import StoredConfigs
 from calor.server.engine.journal import Journal
 from calor.server.engine.mailboxes import Mailboxes
+from calor.server.engine.pushing import Pushes
+from calor.server.engine.revisions import Blueprints
+from calor.server.engine.run_outputs import RunOutputs
+from calor.server.engine.run_secrets import RunSecrets
 from calor.server.engine.sealing import Sealing
 from calor.server.engine.settings import Settings
 from calor.server.engine.signals import Signals
+from calor.server.engine.verdicts import Verdicts
 from calor.server.identity import UrlSigner
 from calor.server.resources.base import Registry
 from calor.server.resources.lookup import Lookup
@@ -36,7 +41,12 @@ class Tools:
     signals: Signals
     configs: StoredConfigs
     deployments: StoredDeployments
+    blueprints: Blueprints
+    secrets: RunSecrets
+    outputs: RunOutputs
+    verdicts: Verdicts
     mailboxes: Mailboxes
+    pushes: Pushes
     contacts: Contacts
     identities: GuestIdentities
     gate: Gate

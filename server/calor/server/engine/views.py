@@ -48,6 +48,15 @@ class StackView:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Retained:
+    """A resource that its stack forgets and the cloud keeps. ``name`` has the names of its parents before it."""
+
+    name: str
+    type: str
+    physical_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ResourceView:
     stack: StackIdentity
     name: str

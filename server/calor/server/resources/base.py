@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from calor.server.cloud.door import Cloud, Collection
 from calor.server.resources import moved
+from calor.server.resources.guest_services import BootVerdict as BootVerdict
 from calor.server.resources.guest_services import Config as Config
 from calor.server.resources.guest_services import Configs as Configs
 from calor.server.resources.guest_services import Deployment as Deployment
@@ -133,6 +134,10 @@ class Context(Protocol):
         """Signals of a handle of the same stack, by what ``get_resource`` gave for it."""
         ...
 
+    def handle(self, reference: str) -> Incarnation | None:
+        """The resource of the same stack that ``get_resource`` gave this for; None if it is of elsewhere."""
+        ...
+
     async def another_signal(self, seen: int, *, of: str | None = None) -> None:
         """Wait until more than ``seen`` signals are there."""
         ...
@@ -228,6 +233,14 @@ class ResourceType(Generic[P]):
     hidden_types: ClassVar[frozenset[str] | None] = None
     """The types that `hidden_dependencies` looks at, so that it is handed no others; None: all."""
 
+    def needs_services(self, properties: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+        """(property, service type of the catalog) that these properties ask for: a cloud without it is told at once."""
+        return ()
+
+    def is_deferred(self, properties: Mapping[str, Any]) -> bool:
+        """Whether a resource with these properties needs work without the user's token."""
+        return self.needs_trust
+
     def hidden_dependencies(
         self, mine: Mapping[str, Any], others: Mapping[str, tuple[str, Mapping[str, Any]]]
     ) -> frozenset[str]:
@@ -290,6 +303,10 @@ class ResourceType(Generic[P]):
     async def signal(self, at: Context, details: Mapping[str, Any]) -> str:
         """Take a signal. Answers the reason text for the SIGNAL event. Runs after the signal is durable."""
         raise NotImplementedError(self.name)
+
+    def aws_signal(self, unique_id: str, succeeded: bool) -> Mapping[str, Any]:
+        """The details that AWS's SignalResource stands for."""
+        return {"id": unique_id, "status": "SUCCESS" if succeeded else "FAILURE"}
 
     # --- answering --------------------------------------------------------------------------------------
 

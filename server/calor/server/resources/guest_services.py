@@ -30,9 +30,27 @@ class Urls(Protocol):
         """PEM text of the private authority that signs them; None: what the image trusts."""
         ...
 
+    def outside(self, url: str) -> str:
+        """An address of the object store as the guest must use it. Raises `ResourceFailed` for one that leads it to
+        itself."""
+        ...
+
+    def container_key(self, container: str) -> str:
+        """The secret that signs TempURLs of a container made here; the same each time."""
+        ...
+
     def heat_signal(self, resource_name: str) -> str:
         """Native signal URL (``/v1/{project}/stacks/…/resources/NAME/signal``)."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class BootVerdict:
+    """What cloud-init came to inside a server: ``status`` is done or error, ``log`` the last lines that it printed."""
+
+    status: str
+    errors: Sequence[str] = ()
+    log: str = ""
 
 
 class Guests(Protocol):
@@ -46,12 +64,21 @@ class Guests(Protocol):
         """The server was rebuilt: what it enrolled is gone, and its bootstrap token may enrol another secret."""
         ...
 
+    async def boot_verdict(self, resource_id: str) -> BootVerdict:
+        """Wait for cloud-init's end. Raises `ResourceFailed` when the guest stays silent."""
+        ...
+
     async def ec2_pair(self, resource_id: str) -> tuple[str, str]:
         """(access key, secret key) for the CFN endpoint, rights as narrow as the bearer tokens'."""
         ...
 
     async def password(self, resource_id: str) -> tuple[str, str]:
         """(user id, password) for our own ``/v3/auth/tokens``."""
+        ...
+
+    async def push_to(self, resource_id: str, target: Mapping[str, str] | None) -> None:
+        """Whenever this server's metadata or deployments change, write them there: ``{"container", "object"}`` or
+        ``{"queue"}``; None: no more, the guest asks itself."""
         ...
 
     def agent_file(self) -> tuple[str, str]:

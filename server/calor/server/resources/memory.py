@@ -10,6 +10,7 @@ from typing import Any
 
 from calor.server.cloud.door import Cloud
 from calor.server.resources.base import (
+    BootVerdict,
     Config,
     Configs,
     Context,
@@ -37,6 +38,12 @@ class MemoryUrls:
     def wait_condition(self, resource_id: str) -> str:
         return f"{self.cfn}/v1/waitcondition/{resource_id}?Signature=s"
 
+    def outside(self, url: str) -> str:
+        return url
+
+    def container_key(self, container: str) -> str:
+        return f"key of {container}"
+
     def heat_signal(self, resource_name: str) -> str:
         return f"{self.orchestration}/v1/p/stacks/s/i/resources/{resource_name}/signal"
 
@@ -44,6 +51,11 @@ class MemoryUrls:
 class MemoryGuests:
     def __init__(self) -> None:
         self.rearmed: list[str] = []
+        self.pushed: dict[str, Mapping[str, str] | None] = {}
+        self.verdicts: dict[str, BootVerdict] = {}
+
+    async def push_to(self, resource_id: str, target: Mapping[str, str] | None) -> None:
+        self.pushed[resource_id] = target
 
     async def rearm(self, resource_id: str) -> None:
         self.rearmed.append(resource_id)
@@ -56,6 +68,9 @@ class MemoryGuests:
 
     async def password(self, resource_id: str) -> tuple[str, str]:
         return f"user of {resource_id}", f"password of {resource_id}"
+
+    async def boot_verdict(self, resource_id: str) -> BootVerdict:
+        return self.verdicts.get(resource_id, BootVerdict(status="done"))
 
     def agent_file(self) -> tuple[str, str]:
         return "/agent/0.pyz", "0"
@@ -128,6 +143,7 @@ class Workshop:
     guests: Guests = field(default_factory=MemoryGuests)
     urls: Urls = field(default_factory=MemoryUrls)
     mailboxes: dict[str, list[Signal]] = field(default_factory=dict)
+    handles: dict[str, Incarnation] = field(default_factory=dict)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     def bench(self, kind: ResourceType[Any], name: str = "thing", **metadata: Any) -> "MemoryContext":
@@ -176,6 +192,9 @@ class MemoryContext:
 
     async def signals_of(self, reference: str) -> Sequence[Signal]:
         return list(self.workshop.mailboxes.get(reference, ()))
+
+    def handle(self, reference: str) -> Incarnation | None:
+        return self.workshop.handles.get(reference)
 
     async def another_signal(self, seen: int, *, of: str | None = None) -> None:
         async with self.workshop.changed:

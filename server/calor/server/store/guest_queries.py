@@ -1,14 +1,16 @@
 """Reading signals, software configs, deployments and guests."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from calor.server.store.database import Database
-from calor.server.store.guest_models import Guest, Mailbox, Run, Signal, SoftwareConfig, SoftwareDeployment
+from calor.server.store.guest_models import Guest, Mailbox, Push, Run, Signal, SoftwareConfig, SoftwareDeployment
+from calor.server.store.models import Resource
 from calor.server.store.queries import fetch, fetch_one
-from calor.server.store.rows import ConfigRow, DeploymentRow, GuestRow, RunRow, SignalRow
+from calor.server.store.rows import ConfigRow, DeploymentRow, GuestRow, PushRow, RunRow, SignalRow
 
 
 async def signals(database: Database, resource_id: str) -> list[SignalRow]:
@@ -39,7 +41,9 @@ async def count_configs(database: Database, project_id: str) -> int:
 
 
 async def count_deployments(database: Database, project_id: str) -> int:
-    return await _count(database, SoftwareDeployment.project_id == project_id)
+    return await _count(
+        database, sa.and_(SoftwareDeployment.project_id == project_id, SoftwareDeployment.source_id.is_(None))
+    )
 
 
 async def _count(database: Database, which: sa.ColumnElement[bool]) -> int:
@@ -60,10 +64,17 @@ async def deployment(database: Database, ident: str) -> DeploymentRow | None:
 
 
 async def deployments(
-    database: Database, *, project_id: str | None = None, server_id: str | None = None, config_id: str | None = None
+    database: Database,
+    *,
+    project_id: str | None = None,
+    server_id: str | None = None,
+    config_id: str | None = None,
+    on_demand: bool = False,
 ) -> list[DeploymentRow]:
-    """In name order, as agents apply them."""
+    """In name order, as agents apply them. ``on_demand``: with the runs that users asked for."""
     query = sa.select(SoftwareDeployment.__table__)
+    if not on_demand:
+        query = query.where(SoftwareDeployment.source_id.is_(None))
     if project_id is not None:
         query = query.where(SoftwareDeployment.project_id == project_id)
     if server_id is not None:
@@ -71,6 +82,25 @@ async def deployments(
     if config_id is not None:
         query = query.where(SoftwareDeployment.config_id == config_id)
     return await fetch(database, DeploymentRow, query.order_by(SoftwareDeployment.name, SoftwareDeployment.created_at))
+
+
+async def runs_of(database: Database, source_id: str) -> list[DeploymentRow]:
+    """The runs on demand of one deployment, oldest first."""
+    query = sa.select(SoftwareDeployment.__table__).where(SoftwareDeployment.source_id == source_id)
+    return await fetch(database, DeploymentRow, query.order_by(SoftwareDeployment.created_at))
+
+
+async def deployments_of_stacks(database: Database, stack_ids: Sequence[str]) -> list[DeploymentRow]:
+    query = sa.select(SoftwareDeployment.__table__).where(SoftwareDeployment.stack_id.in_(stack_ids))
+    return await fetch(database, DeploymentRow, query.order_by(SoftwareDeployment.created_at, SoftwareDeployment.name))
+
+
+async def cancelled_before(database: Database, moment: datetime) -> list[DeploymentRow]:
+    """Runs in progress whose end was asked for before a moment."""
+    query = sa.select(SoftwareDeployment.__table__).where(
+        SoftwareDeployment.status == "IN_PROGRESS", SoftwareDeployment.cancelled_at < moment
+    )
+    return await fetch(database, DeploymentRow, query)
 
 
 async def mailbox(database: Database, server_id: str) -> int:
@@ -97,5 +127,40 @@ async def guests_of_stack(database: Database, stack_id: str) -> list[GuestRow]:
     return await fetch(database, GuestRow, sa.select(Guest.__table__).where(Guest.stack_id == stack_id))
 
 
+async def guests_of_stacks(database: Database, stack_ids: Sequence[str]) -> list[GuestRow]:
+    return await fetch(database, GuestRow, sa.select(Guest.__table__).where(Guest.stack_id.in_(stack_ids)))
+
+
+async def run_outcomes(database: Database, run_ids: Sequence[str]) -> dict[str, str]:
+    """How the runs ended of which a result came."""
+
+    async def work(connection: AsyncConnection) -> dict[str, str]:
+        query = sa.select(Run.run_id, Run.outcome).where(Run.run_id.in_(run_ids))
+        return {str(ident): str(outcome) for ident, outcome in (await connection.execute(query)).all()}
+
+    return await database.read(work)
+
+
 async def run(database: Database, run_id: str) -> RunRow | None:
     return await fetch_one(database, RunRow, sa.select(Run.__table__).where(Run.run_id == run_id))
+
+
+async def push(database: Database, resource_id: str) -> bool:
+    """Whether a server's metadata is written to somewhere."""
+    found = await fetch(database, dict, sa.select(Push.resource_id).where(Push.resource_id == resource_id))
+    return bool(found)
+
+
+async def due_pushes(database: Database) -> list[PushRow]:
+    """Those whose metadata or deployments have changed since they were written."""
+    due = sa.func.coalesce(Mailbox.version, 0)
+    query = (
+        sa.select(Push.__table__, due.label("due"), Resource.updated_at.label("due_at"))
+        .join(Resource.__table__, Resource.id == Push.resource_id)
+        .outerjoin(Mailbox.__table__, Mailbox.server_id == Resource.physical_id)
+        .where(
+            Resource.physical_id.is_not(None),
+            sa.or_(Push.version < due, Push.row_at.is_(None), Push.row_at != Resource.updated_at),
+        )
+    )
+    return await fetch(database, PushRow, query)

@@ -170,3 +170,9 @@ async def _take(
 
 async def services(database: Database) -> list[ServiceRow]:
     return await fetch(database, ServiceRow, sa.select(Service.__table__).order_by(Service.created_at))
+
+
+async def stacks_of_tree(database: Database, root_id: str) -> list[StackRow]:
+    """All stacks of a tree, deleted ones too, parents first."""
+    query = sa.select(Stack.__table__).where(Stack.root_id == root_id).order_by(Stack.depth, Stack.created_at)
+    return await fetch(database, StackRow, query)

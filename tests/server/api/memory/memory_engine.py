@@ -99,6 +99,7 @@ class MemoryGuests:
         self.enrolled: str | None = None
         self.signals: list[tuple[str, Mapping[str, Any]]] = []
         self.results: dict[str, Mapping[str, Any]] = {}
+        self.verdicts: list[Mapping[str, Any]] = []
         self.beats: list[Mapping[str, Any]] = []
 
     async def enrol(self, resource_id: str, bootstrap_token: str, secret_hash: str) -> None:
@@ -142,8 +143,15 @@ class MemoryGuests:
     ) -> views.GuestDeployments | None:
         return None if since >= 7 else views.GuestDeployments(version=7, deployments=[{"id": "c1", "group": "script"}])
 
-    async def heartbeat(self, who: views.InstanceIdentity, body: Mapping[str, Any]) -> None:
+    async def heartbeat(self, who: views.InstanceIdentity, body: Mapping[str, Any]) -> Sequence[str]:
         self.beats.append(body)
+        return ["run-of-before"] if body.get("running") else []
+
+    async def output(self, who: views.InstanceIdentity, body: Mapping[str, Any]) -> Mapping[str, int] | None:
+        return {"stdout": 3, "stderr": 0} if body["run_id"] == "r1" else None
+
+    async def verdict(self, who: views.InstanceIdentity, body: Mapping[str, Any]) -> None:
+        self.verdicts.append(body)
 
     async def result(self, who: views.InstanceIdentity, body: Mapping[str, Any]) -> bool:
         return self.results.setdefault(body["run_id"], body) is body

@@ -105,9 +105,12 @@ class MemoryStacks:
         self.found(caller, name, ident)
         return {"added": [], "deleted": [], "replaced": [], "unchanged": [], "updated": []}
 
-    async def delete(self, caller: Caller, name: str, ident: str) -> None:
+    async def delete(
+        self, caller: Caller, name: str, ident: str, *, retain: Sequence[str] = ()
+    ) -> Sequence[views.Retained]:
         self.found(caller, name, ident)
         del self.all[ident]
+        return [views.Retained(name=one, type="OS::Test", physical_id=f"{one}-id") for one in retain]
 
     async def action(self, caller: Caller, name: str, ident: str, action: str) -> None:
         self.found(caller, name, ident)

@@ -5,12 +5,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from calor.server.cloud.door import Record
+from calor.server.resources import collecting
 from calor.server.resources.base import Context, ResourceFailed, ResourceType
 from calor.server.resources.bodies import present
 from calor.server.resources.collecting import write_collect_metadata
 from calor.server.resources.collections import COMPUTE_VERSION, PERSONALITY_VERSION, PORTS, SERVERS
 from calor.server.resources.neutron.objects import subnet_network
-from calor.server.resources.nova import server_attributes, server_networks, server_rules, server_updates, user_data
+from calor.server.resources.nova import (
+    boot_verdicts,
+    server_attributes,
+    server_networks,
+    server_rules,
+    server_updates,
+    user_data,
+)
 from calor.server.resources.nova.block_devices import block_devices
 from calor.server.resources.nova.server_props import ServerProps
 from calor.server.resources.unresolved import is_same
@@ -66,9 +74,16 @@ class Server(ResourceType[ServerProps]):
                 needed.add(name)
         return frozenset(needed)
 
+    def needs_services(self, properties: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+        return collecting.needed(properties)
+
+    def is_deferred(self, properties: Mapping[str, Any]) -> bool:
+        return bool(collecting.needed(properties))
+
     async def create(self, at: Context, want: ServerProps) -> str:
+        boot_verdicts.check(at, want.user_data_format)
         if want.user_data_format == user_data.SOFTWARE_CONFIG:
-            await write_collect_metadata(at, want.software_config_transport, "ec2")
+            await write_collect_metadata(at, want.software_config_transport, want.deployment_swift_data, "ec2")
         networks = await server_networks.requested(at, want)
         hints = dict(want.scheduler_hints or {})
         if want.reservation_id:
@@ -112,6 +127,7 @@ class Server(ResourceType[ServerProps]):
     async def settle(self, at: Context, want: ServerProps) -> None:
         await super().settle(at, want)
         await server_networks.associate(at, want.networks or ())
+        await boot_verdicts.wait(at)
 
     async def update(self, at: Context, want: ServerProps, was: ServerProps, changed: frozenset[str]) -> None:
         await server_updates.change(at, want, was, changed)
@@ -133,6 +149,7 @@ class Server(ResourceType[ServerProps]):
             await at.cloud.gone(SERVERS, at.me.physical_id, failed=frozenset({"ERROR"}))
         for port in at.me.data.get("ports") or ():
             await at.cloud.delete(PORTS, port)
+        await collecting.forget(at)
 
     async def check(self, at: Context, was: ServerProps) -> None:
         record = await self._record(at)

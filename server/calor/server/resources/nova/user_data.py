@@ -4,9 +4,10 @@ import base64
 import json
 from typing import Any
 
-from calor.cloudinit import AgentBoot, CfnEndpoint, UserDataFormat, UserDataTooLarge, render
+from calor.cloudinit import AgentBoot, CfnEndpoint, UserDataFormat, UserDataTooLarge, calls_cfn_tools, render
 from calor.server.resources.base import Context, ResourceFailed
 from calor.server.resources.lookup import is_uuid
+from calor.server.resources.nova import boot_verdicts
 from calor.server.resources.nova.server_props import ServerProps
 from calor.server.template import reveal
 
@@ -19,13 +20,17 @@ async def encoded(at: Context, want: ServerProps) -> str:
     limit = at.options.get("max_server_user_data_size")
     more = {} if limit is None else {"limit": int(limit)}
     try:
+        text = await text_of(at, want)
+        wants_agent = shape is UserDataFormat.SOFTWARE_CONFIG or (
+            shape is UserDataFormat.HEAT_CFNTOOLS and calls_cfn_tools(text)
+        )
         data = render(
-            await text_of(at, want),
+            text,
             user_data_format=shape,
             metadata=guest_metadata(at, want) or None,
             instance_user=want.admin_user,
             cfn=CfnEndpoint(url=f"{at.urls.cfn}/v1/"),
-            agent=await agent_boot(at) if shape is UserDataFormat.SOFTWARE_CONFIG else None,
+            agent=await agent_boot(at) if wants_agent else None,
             **more,
         )
     except UserDataTooLarge as exc:
@@ -57,6 +62,7 @@ async def agent_boot(at: Context) -> AgentBoot:
         agent_url=url,
         agent_sha256=sha256,
         ca_certificate=at.urls.ca_certificate,
+        report_cloud_init=boot_verdicts.is_wanted(at.me.metadata),
     )
 
 

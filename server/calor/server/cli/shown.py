@@ -1,0 +1,69 @@
+"""What verbs print: tables, JSON, and text of strangers made harmless for a terminal."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+STYLES = {"COMPLETE": "green", "FAILED": "red", "PROGRESS": "yellow"}
+WIDE = 100_000
+"""Columns of an output that is no terminal: lines are not broken there."""
+
+as_format = click.option(
+    "-f", "--format", "shape", type=click.Choice(["table", "json"]), default="table", help="How to print it."
+)
+
+
+def console() -> Console:
+    found = Console(highlight=False)
+    return found if found.is_terminal else Console(highlight=False, width=WIDE, no_color=True)
+
+
+def harmless(text: str) -> str:
+    """Without terminal escapes and control characters but tabs and newlines."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _ESCAPES.sub("", text.replace("\r\n", "\n")).replace("\r", "\n"))
+
+
+def styled(status: str) -> Text:
+    """A status in its colour."""
+    return Text(status, style=next((style for word, style in STYLES.items() if status.endswith(word)), ""))
+
+
+def put_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def put_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(styled(str(cell)) if _is_status(cell) else Text(harmless(_text(cell))) for cell in row))
+    console().print(table)
+
+
+def put_facts(facts: Mapping[str, Any]) -> None:
+    """Names and values, one a line."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(name, styled(value) if _is_status(value) else Text(harmless(_text(value))))
+    console().print(table)
+
+
+def _is_status(value: Any) -> bool:
+    return isinstance(value, str) and value.endswith(("_COMPLETE", "_FAILED", "_IN_PROGRESS"))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,18 @@
+"""``calor stack``: stacks of the user's project, over the REST API."""
+
+from calor.server.cli.lazy import LazyCommand, LazyGroup
+
+_HERE = "calor.server.cli"
+COMMANDS = {
+    "list": LazyCommand(f"{_HERE}.stack_show:list_stacks", "List stacks."),
+    "show": LazyCommand(f"{_HERE}.stack_show:show", "Show a stack, its outputs and what its instances do."),
+    "create": LazyCommand(f"{_HERE}.stack_change:create", "Create a stack."),
+    "update": LazyCommand(f"{_HERE}.stack_change:update", "Update a stack."),
+    "delete": LazyCommand(f"{_HERE}.stack_delete:delete", "Delete stacks."),
+    "watch": LazyCommand(f"{_HERE}.stack_watch:watch", "Watch a stack until its operation ends."),
+    "logs": LazyCommand(f"{_HERE}.stack_logs:logs", "Print what deployments print, live."),
+    "events": LazyCommand(f"{_HERE}.stack_show:events", "List the events of a stack."),
+    "failures": LazyCommand(f"{_HERE}.stack_show:failures", "Show what failed, down to the instance's last output."),
+}
+
+stack = LazyGroup(commands=COMMANDS, name="stack", help_text="Create, watch and delete stacks.")
