@@ -221,13 +221,9 @@ async def test_a_structured_config_has_its_inputs_filled_in(workshop: Workshop, 
         await strict.make(server="srv", config="config", input_values_validate="STRICT", **values)
 
 
-async def test_a_missing_config_and_a_transport_that_is_not_served_are_refused(
-    workshop: Workshop, bench: Bench
-) -> None:
+async def test_a_missing_config_is_refused(workshop: Workshop, bench: Bench) -> None:
     with pytest.raises(ResourceFailed, match="nowhere"):
         await bench("OS::Heat::SoftwareDeployment").make(server="srv", config="nowhere")
-    with pytest.raises(ResourceFailed, match="ZAQAR_SIGNAL"):
-        await bench("OS::Heat::SoftwareDeployment").make(server="srv", signal_transport="ZAQAR_SIGNAL")
 
 
 def test_only_maps_of_the_one_key_are_places_for_inputs() -> None:

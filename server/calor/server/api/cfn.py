@@ -33,6 +33,7 @@ ACTIONS = frozenset(
         "GetTemplate",
         "ListStackResources",
         "ListStacks",
+        "SignalResource",
         "UpdateStack",
         "ValidateTemplate",
     }
@@ -49,10 +50,15 @@ async def query(request: web.Request) -> web.Response:
         raise CfnFault("MissingAction", "The request has no Action.")
     if action not in ACTIONS:
         raise CfnFault("InvalidAction", f"The action {action} is not known.")
-    who = await _authenticated(request, form, body)
-    if action != "DescribeStackResource":
+    return await act(request, await _authenticated(request, form, body), action, params)
+
+
+async def act(request: web.Request, who: InstanceIdentity, action: str, params: Mapping[str, str]) -> web.Response:
+    """What an instance may do, however it has shown who it is."""
+    allowed = FOR_INSTANCES.get(action)
+    if allowed is None:
         raise CfnFault("AccessDenied", f"The credentials of an instance do not allow {action}.")
-    return await _describe_stack_resource(request, who, params)
+    return await allowed(request, who, params)
 
 
 async def signal(request: web.Request) -> web.Response:
@@ -95,9 +101,7 @@ async def _authenticated(request: web.Request, form: Mapping[str, str], body: by
 async def _describe_stack_resource(
     request: web.Request, who: InstanceIdentity, params: Mapping[str, str]
 ) -> web.Response:
-    for name in ("StackName", "LogicalResourceId"):
-        if not params.get(name):
-            raise CfnFault("MissingParameter", f"{name} is missing.")
+    _want(params, "StackName", "LogicalResourceId")
     stack, resource = _stack_name(params["StackName"]), params["LogicalResourceId"]
     guests = request.app[ORCHESTRATOR].guests
     view = await guests.describe(who, stack, resource)
@@ -105,6 +109,26 @@ async def _describe_stack_resource(
     return answer(
         "DescribeStackResource", {"StackResourceDetail": _detail(view, metadata)}, as_json=wants_json(request)
     )
+
+
+async def _signal_resource(request: web.Request, who: InstanceIdentity, params: Mapping[str, str]) -> web.Response:
+    """SUCCESS or FAILURE for a handle, its condition or a deployment: what ``cfn-signal --stack --resource`` sends."""
+    _want(params, "StackName", "LogicalResourceId", "UniqueId", "Status")
+    if params["Status"] not in {"SUCCESS", "FAILURE"}:
+        raise CfnFault("InvalidParameterValue", f"Status is SUCCESS or FAILURE, not {params['Status']!r}.")
+    await request.app[ORCHESTRATOR].guests.signal_resource(
+        who, _stack_name(params["StackName"]), params["LogicalResourceId"], params["UniqueId"], params["Status"]
+    )
+    return answer("SignalResource", {}, as_json=wants_json(request))
+
+
+FOR_INSTANCES = {"DescribeStackResource": _describe_stack_resource, "SignalResource": _signal_resource}
+
+
+def _want(params: Mapping[str, str], *names: str) -> None:
+    for name in names:
+        if not params.get(name):
+            raise CfnFault("MissingParameter", f"{name} is missing.")
 
 
 def _stack_name(sent: str) -> str:

@@ -75,6 +75,7 @@ def _catalog(request: web.Request, who: InstanceIdentity) -> list[dict[str, Any]
     urls = {
         "orchestration": f"{settings.guest_urls.orchestration}/v1/{who.project_id}",
         "cloudformation": f"{settings.guest_urls.cfn}/v1",
+        "messaging": settings.guest_urls.orchestration,
         "identity": f"{settings.guest_urls.orchestration}/v3",
     }
     return [

@@ -42,6 +42,7 @@ state_dir = {directory.resolve()}
 server_guest_url = {guest["orchestration"]}
 heat_metadata_server_url = {guest["cfn"]}
 heat_waitcondition_server_url = {guest["cfn"]}
+{f"guest_object_store_url = http://{GUEST_API_ADDRESS}:{KNOWN_GUEST_PORTS['cloud']}" if real else ""}
 allow_loopback_guest_urls = {str(not real).lower()}
 {authority}
 [heat_api]

@@ -57,8 +57,9 @@ class Cloud(Protocol):
         """Any other method of an SDK proxy, e.g. ``call("compute", "reboot_server", id, "SOFT")``.
         Resources come back as `Record`s, generators as lists.
 
-        ``get``, ``put``, ``patch``, ``delete`` and ``post`` with a path (``json=``, ``params=``, ``microversion=``)
-        are the plain request; they answer the parsed body. All but ``post`` and ``patch`` are retried."""
+        ``get``, ``head``, ``put``, ``patch``, ``delete`` and ``post`` with a path (``json=`` or ``data=``, ``params=``,
+        ``headers=``, ``microversion=``) are the plain request; they answer the parsed body, ``head`` the headers by
+        lower-case name. All but ``post`` and ``patch`` are retried."""
         ...
 
     async def settled(self, of: Collection, ident: str, *, ready: frozenset[str], failed: frozenset[str]) -> Record:
@@ -71,6 +72,11 @@ class Cloud(Protocol):
 
     async def gone(self, of: Collection, ident: str, *, failed: frozenset[str] = frozenset()) -> None:
         """Wait on the watch until the object is not there."""
+        ...
+
+    async def listed(self, service: str, path: str, *, fresh: bool) -> Mapping[str, Record]:
+        """The next listing, by name, of what lies at a path (the objects of a container). All who wait for the same
+        path are served by one listing per interval; ``fresh`` for who has just begun to wait."""
         ...
 
     async def endpoint(self, service_type: str, *, region: str | None = None) -> str:

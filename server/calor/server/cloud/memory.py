@@ -3,7 +3,7 @@
 import asyncio
 import uuid
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,12 +76,16 @@ class MemoryCloud:
             if status in ready:
                 return record
             if status in failed:
-                raise CloudFailed(f'Went to status {status} due to "Unknown"')
+                raise CloudFailed(f'Went to status {status} due to "{record.get("fault", "Unknown")}"')
             await asyncio.sleep(0.01)
 
     async def gone(self, of: Collection, ident: str, *, failed: frozenset[str] = frozenset()) -> None:
         if ident in self.records[of.single]:
             raise CloudFailed(f"The {of.single} {ident} was not asked to go.")
+
+    async def listed(self, service: str, path: str, *, fresh: bool) -> Mapping[str, Record]:
+        await asyncio.sleep(0 if fresh else 0.01)
+        return {str(one["name"]): one for one in await self.call(service, "get", path) or ()}
 
     async def endpoint(self, service_type: str, *, region: str | None = None) -> str:
         if region not in (None, "RegionOne"):

@@ -6,7 +6,7 @@ collection's path and keys; its attribute names stay out, so that a property we 
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ from calor.server.cloud.watches import Listing, Watches
 
 T = TypeVar("T")
 
+Records = list[Record]
 VERBS = frozenset({"get", "head", "put", "patch", "delete", "post"})
 GONE_STATES = frozenset({"DELETED", "SOFT_DELETED"})
 
@@ -124,7 +125,8 @@ class SdkCloud:
     async def call(self, service: str, method: str, /, *args: Any, **kwargs: Any) -> Any:
         if method in VERBS:
             repeatable = method not in {"post", "patch"}
-            return (await self._send(service, method.upper(), *args, repeatable=repeatable, **kwargs)).body
+            answer = await self._send(service, method.upper(), *args, repeatable=repeatable, **kwargs)
+            return answer.headers if method == "head" else answer.body
         self._traffic.calls[service] += 1
         connection = self._connection()
         return await self._traffic.threaded(
@@ -154,6 +156,9 @@ class SdkCloud:
             if str(record.get("status", "")).upper() in failed:
                 raise CloudFailed(await self._fault_text(of, record))
 
+    async def listed(self, service: str, path: str, *, fresh: bool) -> Listing:
+        return await self._watched((service, path), lambda: self._named(service, path), fresh)
+
     async def endpoint(self, service_type: str, *, region: str | None = None) -> str:
         settings = self._traffic.settings
         connection = self._connection()
@@ -170,14 +175,26 @@ class SdkCloud:
         return str(url)
 
     async def _next(self, of: Collection, fresh: bool) -> Listing:
+        return await self._watched(of, lambda: self.list(of), fresh)
+
+    async def _named(self, service: str, path: str) -> Records:
+        """All pages of a plain JSON listing whose items have names."""
+        records: Records = []
+        while True:
+            params = {"format": "json", **({"marker": records[-1]["name"]} if records else {})}
+            page = (await self._send(service, "GET", path, params=params)).body
+            if not isinstance(page, list) or not page:
+                return [{**record, "id": record["name"]} for record in records]
+            records += page
+
+    async def _watched(self, what: Hashable, listing: Callable[[], Awaitable[Records]], fresh: bool) -> Listing:
         """The watch's next listing. A service that is down for a while is waited for: what it was asked to do goes on
         without us."""
         until = asyncio.get_running_loop().time() + self._traffic.settings.patience
         while True:
             try:
-                return await self._traffic.watches.on((key_of(self._credentials), of), lambda: self.list(of)).next(
-                    fresh=fresh
-                )
+                watch = self._traffic.watches.on((key_of(self._credentials), what), listing)
+                return await watch.next(fresh=fresh)
             except CloudError as exc:
                 passes = isinstance(exc, NotSent | ConnectionLost) or exc.code >= 500
                 if not passes or asyncio.get_running_loop().time() > until:
@@ -210,6 +227,7 @@ class SdkCloud:
         params: Mapping[str, Any] | None = None,
         microversion: str | None = None,
         repeatable: bool = True,
+        headers: Mapping[str, str] | None = None,
         **more: Any,
     ) -> Answer:
         traffic = self._traffic
@@ -227,7 +245,7 @@ class SdkCloud:
                 json=json,
                 params=params or None,
                 microversion=spoken,
-                headers={"Accept": "application/json"},
+                headers={"Accept": "application/json", **(headers or {})},
                 **more,
             )
             return answer_of(response)

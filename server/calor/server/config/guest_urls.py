@@ -15,6 +15,8 @@ class GuestUrls:
     orchestration: str
     cfn: str
     signals: str
+    object_store: str = ""
+    """Empty: as the catalog says."""
     ca_certificate: str | None = None
     """PEM text of a private authority that signs them."""
 
@@ -44,6 +46,11 @@ def guest_base(name: str, url: str, *, allow_loopback: bool) -> str:
     shown = f"[{host}]" if ":" in host else host
     prefix = _VERSION.sub("", parts.path).rstrip("/")
     return f"{parts.scheme}://{shown}" + (f":{port}" if port else "") + prefix
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL leads whoever uses it to himself."""
+    return _is_unreachable(urlsplit(url).hostname or "localhost")
 
 
 def _bracketed(url: str) -> str:

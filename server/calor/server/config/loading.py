@@ -62,8 +62,13 @@ class Settings:
             orchestration=self._guest_url("server_guest_url", general.server_guest_url, rest_port),
             cfn=self._guest_url("heat_metadata_server_url", metadata or signals, cfn_port),
             signals=self._guest_url("heat_waitcondition_server_url", signals or metadata, cfn_port),
+            object_store=self._object_store_url(),
             ca_certificate=guest_authority(general.guest_ca_file) if general.guest_ca_file else None,
         )
+
+    def _object_store_url(self) -> str:
+        url = self.general.guest_object_store_url
+        return self._guest_url("guest_object_store_url", url, 0) if url else ""
 
     def _guest_url(self, name: str, url: str, port: int) -> str:
         loopback = self.general.allow_loopback_guest_urls

@@ -34,6 +34,11 @@ class General:
         "Base URL of signals and wait conditions as instances reach it; a path from /v1 on is left out. "
         "Default: heat_metadata_server_url.",
     )
+    guest_object_store_url: str = option(
+        "",
+        "Scheme, host and port of the object store as instances reach it, for TempURLs, e.g. https://swift.example. "
+        "Default: as the catalog says.",
+    )
     guest_ca_file: str = option(
         "",
         "Certificates (PEM) of the private authority that signs this server's, for the agent inside instances. "

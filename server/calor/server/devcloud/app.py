@@ -21,8 +21,9 @@ from calor.server.devcloud.neutron import NEUTRON
 from calor.server.devcloud.nova import NOVA
 from calor.server.devcloud.swift import SWIFT
 from calor.server.devcloud.tokens import UNAUTHORIZED
+from calor.server.devcloud.zaqar import ZAQAR
 
-SERVICES = (KEYSTONE, NOVA, GLANCE, NEUTRON, CINDER, SWIFT)
+SERVICES = (KEYSTONE, NOVA, GLANCE, NEUTRON, CINDER, SWIFT, ZAQAR)
 CLOUD = web.AppKey("cloud", Cloud)
 MAX_BODY = 64 * 1024 * 1024
 

@@ -15,6 +15,8 @@ from calor.server.store.writes import Change, Fence, Insert, Write
 QUIET = 0.015
 """Seconds without another change after which what has come is delivered: what becomes ready at once goes through the
 same few steps, each some milliseconds apart, and an agent is to see it in one poll."""
+POSTED = "mailboxes"
+"""The hub's topic for any delivery."""
 ROUNDS = 8
 """How often a delivery is put off at most."""
 
@@ -74,6 +76,7 @@ class Mailboxes:
         for server in servers:
             self._versions[server] += bumped is None
             self._hub.wake(("mailbox", server))
+        self._hub.wake(POSTED)
         for post, result in zip(posts, results, strict=True):
             fault = result or bumped
             if post.delivered.done():

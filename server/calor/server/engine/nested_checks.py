@@ -53,7 +53,11 @@ def _check(
     where: str = "",
 ) -> None:
     findings.resources += len(blueprint.kinds)
-    findings.deferred += [where + name for name, kind in blueprint.kinds.items() if kind.needs_trust]
+    findings.deferred += [
+        where + name
+        for name, kind in blueprint.kinds.items()
+        if kind.is_deferred(blueprint.definition(name).properties)
+    ]
     wrong = False
     try:
         findings.pending.extend(validate(blueprint))

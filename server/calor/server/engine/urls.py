@@ -1,10 +1,12 @@
 """Addresses of this server as guests must use them."""
 
 from collections.abc import Callable
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
+from calor.server.config.guest_urls import is_loopback
 from calor.server.engine.settings import Settings
 from calor.server.identity import SignedTarget, UrlKind, UrlSigner
+from calor.server.resources.base import ResourceFailed
 from calor.server.store.rows import ResourceRow, StackRow
 
 
@@ -30,6 +32,21 @@ class GuestUrls:
     @property
     def ca_certificate(self) -> str | None:
         return self._settings.guest_ca_certificate
+
+    def outside(self, url: str) -> str:
+        base = self._settings.guest_object_store
+        if base:
+            parts = urlsplit(url)
+            return base.rstrip("/") + url[len(f"{parts.scheme}://{parts.netloc}") :]
+        if is_loopback(url) and not self._settings.allow_loopback:
+            raise ResourceFailed(
+                "The object store's public address in the catalog leads an instance to itself; an operator sets "
+                "guest_object_store_url to the one by which instances reach it."
+            )
+        return url
+
+    def container_key(self, container: str) -> str:
+        return self._signer.secret(f"container/{self._stack.project_id}/{container}")
 
     def signal(self, resource_id: str) -> str:
         return self._signed(UrlKind.SIGNAL, resource_id)

@@ -78,6 +78,10 @@ class UrlSigner:
         query = urlencode([*sorted(params.items()), ("Signature", signature)])
         return f"{base.rstrip('/')}{quote(target.path)}?{query}"
 
+    def secret(self, purpose: str) -> str:
+        """A secret of a purpose, derived from the newest key."""
+        return hmac.new(self._keys[0], f"secret/{purpose}".encode(), hashlib.sha256).hexdigest()
+
     def read(self, path: str, query: Mapping[str, str]) -> SignedTarget:
         """The target of a URL that we signed. ``path`` is as on the wire. Raises `Forbidden`."""
         plain = unquote(path)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from calor.server.cloud.door import Cloud, Collection
-from calor.server.cloud.errors import CloudAmbiguous, CloudError
+from calor.server.cloud.errors import CloudAmbiguous, CloudError, CloudMissing
 from calor.server.resources import collections as known
 from calor.server.template.properties import Custom, PropertySchema
 
@@ -39,7 +39,20 @@ COLLECTIONS: Mapping[str, Collection] = {
 NAMED = frozenset({"nova.keypair", "cinder.vtype"})
 """Objects that calls take by name: checked, never turned into an id."""
 
+SERVICE = "catalog.service"
+"""Stands for a constraint: the value is a type of service that the cloud must have."""
+
 UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+async def _lacks(cloud: Cloud, service_type: str) -> str | None:
+    try:
+        await cloud.endpoint(service_type)
+    except CloudMissing as exc:
+        return f"It needs the service {service_type} of the cloud, which this one does not offer: {exc.detail}"
+    except CloudError as exc:
+        return f"Cannot ask the cloud for its service {service_type}: {exc.detail}"
+    return None
 
 
 def _is_ahead(text: str) -> bool:
@@ -77,6 +90,8 @@ class Lookup:
         """Why ``value`` does not meet a constraint that asks a cloud or a clock, or None. Unknown ones are met."""
         if constraint == "expiration":
             return None if _is_ahead(str(value)) else f"{value!r} lies in the past."
+        if constraint == SERVICE:
+            return await _lacks(cloud, str(value))
         if constraint not in COLLECTIONS or not isinstance(value, str) or not value:
             return None
         try:

@@ -21,6 +21,7 @@ from calor.server.resources.heat.software_config import (
 from calor.server.resources.heat.software_deployment import SoftwareDeployment, StructuredDeployment
 from calor.server.resources.heat.stack import Stack
 from calor.server.resources.heat.stand_in import TestResource
+from calor.server.resources.heat.swift_signal import SwiftSignal, SwiftSignalHandle
 from calor.server.resources.heat.value import Nothing, Value
 from calor.server.resources.heat.wait_condition import WaitCondition, WaitConditionHandle
 from calor.server.resources.neutron.floating_ip import FloatingIp, FloatingIpAssociation
@@ -50,6 +51,8 @@ BUILT_INS: tuple[type[ResourceType[Any]], ...] = (
     StructuredConfig,
     StructuredDeployment,
     StructuredDeploymentGroup,
+    SwiftSignal,
+    SwiftSignalHandle,
     TestResource,
     Value,
     WaitCondition,

@@ -61,6 +61,17 @@ class Mailbox(Base):
     version: Mapped[int]
 
 
+class Push(Base):
+    """Where a server's metadata is written (JSON: container and object, or queue), and what was written last: the
+    mailbox's version, and when the server's row had changed."""
+
+    __tablename__ = "push"
+    resource_id: Mapped[str] = mapped_column(Id, primary_key=True)
+    target: Mapped[str] = mapped_column(long_text())
+    version: Mapped[int]
+    row_at: Mapped[datetime | None]
+
+
 class Guest(Base):
     """What runs inside one server resource. ``generation`` counts re-armings of the bootstrap
     token; ``secret_key`` and ``password`` are sealed;

@@ -13,7 +13,7 @@ from calor.server.devcloud import uploads
 from calor.server.devcloud.access import ApiError, Token
 from calor.server.devcloud.calls import Call, Route
 from calor.server.devcloud.documents import Doc
-from calor.server.devcloud.swift import temp_urls
+from calor.server.devcloud.swift import temp_urls, versions
 
 METADATA = {"account": "X-Account-Meta-", "container": "X-Container-Meta-", "object": "X-Object-Meta-"}
 KEPT = ("Content-Encoding", "Content-Disposition", "X-Delete-At", "Content-Type")
@@ -136,6 +136,8 @@ async def container(call: Call) -> web.StreamResponse:
     headers["X-Container-Bytes-Used"] = str(sum(each["size"] for each in objects))
     if doc["read"]:
         headers["X-Container-Read"] = doc["read"]
+    if doc.get("versions"):
+        headers["X-Versions-Location"] = doc["versions"]
     if call.request.method == "HEAD":
         return web.Response(status=204, headers=headers)
     rows = [
@@ -172,6 +174,7 @@ def _change_container(call: Call) -> int:
             "name": call.path["container"],
             "meta": {},
             "read": "",
+            "versions": "",
             "created": _iso(time.time()),
         }
         call.docs.put("container", _touched(call, doc or fresh))
@@ -188,13 +191,15 @@ def _change_container(call: Call) -> int:
 
 def _touched(call: Call, doc: Doc) -> Doc:
     read = call.request.headers.get("X-Container-Read", doc["read"])
-    return {**doc, "meta": _metadata(call, "container", doc["meta"]), "read": read}
+    location = call.request.headers.get("X-Versions-Location", doc.get("versions", ""))
+    return {**doc, "meta": _metadata(call, "container", doc["meta"]), "read": read, "versions": location}
 
 
 async def put_object(call: Call) -> web.StreamResponse:
     _may_object(call)
-    _container(call)
     ident = object_id(call)
+    if _container(call).get("versions"):
+        versions.archive(call, ident, _path)
     expected = call.request.headers.get("ETag", "").strip('"')
 
     def check(upload: uploads.Upload) -> None:
@@ -268,6 +273,8 @@ async def delete_object(call: Call) -> web.StreamResponse:
     with call.docs.transaction():
         call.docs.drop("object", doc["id"])
     _path(call, doc["id"]).unlink(missing_ok=True)
+    if _container(call).get("versions"):
+        versions.restore(call, doc["id"], _path)
     return web.Response(status=204)
 
 

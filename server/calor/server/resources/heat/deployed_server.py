@@ -1,9 +1,10 @@
 """OS::Heat::DeployedServer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from calor.server.resources import collecting
 from calor.server.resources.base import Context, ResourceType
 from calor.server.resources.collecting import write_collect_metadata
 from calor.server.resources.declare import UPDATABLE, Since, attributes
@@ -35,8 +36,14 @@ class DeployedServer(ResourceType[DeployedServerProps]):
         os_collect_config=AttributeSchema(kind=Kind.MAP, cached=False, support=Since("9.0.0")),
     )
 
+    def needs_services(self, properties: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+        return collecting.needed(properties)
+
+    def is_deferred(self, properties: Mapping[str, Any]) -> bool:
+        return bool(collecting.needed(properties))
+
     async def create(self, at: Context, want: DeployedServerProps) -> str:
-        await write_collect_metadata(at, want.software_config_transport)
+        await write_collect_metadata(at, want.software_config_transport, want.deployment_swift_data)
         return at.me.id
 
     async def find_twin(self, at: Context, want: DeployedServerProps) -> str | None:
@@ -45,7 +52,11 @@ class DeployedServer(ResourceType[DeployedServerProps]):
     async def update(
         self, at: Context, want: DeployedServerProps, was: DeployedServerProps, changed: frozenset[str]
     ) -> None:
-        await write_collect_metadata(at, want.software_config_transport)
+        await write_collect_metadata(at, want.software_config_transport, want.deployment_swift_data)
+        await collecting.forget(at, but=want.software_config_transport)
+
+    async def delete(self, at: Context, was: DeployedServerProps | None) -> None:
+        await collecting.forget(at)
 
     async def suspend(self, at: Context, was: DeployedServerProps) -> None:
         """Its deployments may have something to do; the machine itself is nobody's here."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calor.server.resources.base import Config, Context, ResourceFailed
+from calor.server.resources.heat.drops import Drop, ObjectDrop, QueueDrop
 
 UNGROUPED = "Heat::Ungrouped"
 
@@ -18,6 +19,30 @@ class Order:
     transport: str
     name: str | None
     values: Mapping[str, Any]
+    drop: Drop | None = None
+
+
+async def account(at: Context) -> dict[str, str]:
+    """What a guest logs in with that signals by an API, by the words of Heat."""
+    user, password = await at.guests.password(at.me.id)
+    return {
+        "auth_url": f"{at.urls.orchestration}/v3",
+        "username": user,
+        "user_id": user,
+        "password": password,
+        "project_id": at.stack.project_id,
+        **({"region_name": at.stack.region} if at.stack.region else {}),
+    }
+
+
+ABOUT: Mapping[str, str] = {
+    "auth_url": "URL for API authentication",
+    "username": "Username for API authentication",
+    "user_id": "User ID for API authentication",
+    "password": "Password for API authentication",
+    "project_id": "ID of project for API authentication",
+    "region_name": "Region name for API authentication",
+}
 
 
 async def inputs_of(at: Context, config: Config | None, order: Order) -> list[dict[str, Any]]:
@@ -44,22 +69,21 @@ async def _own_inputs(at: Context, order: Order) -> list[dict[str, Any]]:
         text("deploy_signal_transport", order.transport, "How the server should signal the outcome"),
     ]
     if order.transport == "CFN_SIGNAL":
-        own += [
-            text("deploy_signal_id", at.urls.signal(at.me.id), "ID of signal to use for signaling output values"),
-            text("deploy_signal_verb", "POST", "HTTP verb to use for signaling output values"),
-        ]
-    if order.transport == "HEAT_SIGNAL":
-        user, password = await at.guests.password(at.me.id)
-        own += [
-            text("deploy_auth_url", f"{at.urls.orchestration}/v3", "URL for API authentication"),
-            text("deploy_username", user, "Username for API authentication"),
-            text("deploy_user_id", user, "User ID for API authentication"),
-            text("deploy_password", password, "Password for API authentication"),
-            text("deploy_project_id", at.stack.project_id, "ID of project for API authentication"),
-        ]
-        if at.stack.region:
-            own.append(text("deploy_region_name", at.stack.region, "Region name for API authentication"))
+        own += _by_url(at.urls.signal(at.me.id), "POST")
+    if isinstance(order.drop, ObjectDrop):
+        own += _by_url(await order.drop.url(at), "PUT")
+    if order.transport in {"HEAT_SIGNAL", "ZAQAR_SIGNAL"}:
+        own += [text(f"deploy_{name}", value, ABOUT[name]) for name, value in (await account(at)).items()]
+    if isinstance(order.drop, QueueDrop):
+        own.append(text("deploy_queue_id", order.drop.queue, "ID of queue to use for signaling output values"))
     return own
+
+
+def _by_url(url: str, verb: str) -> list[dict[str, Any]]:
+    return [
+        text("deploy_signal_id", url, "ID of signal to use for signaling output values"),
+        text("deploy_signal_verb", verb, "HTTP verb to use for signaling output values"),
+    ]
 
 
 def text(name: str, value: Any, description: str | None = None) -> dict[str, Any]:

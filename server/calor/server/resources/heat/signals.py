@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from calor.server.errors import BadRequest
-from calor.server.resources.base import Signal
 
 STANDARD_OUTPUTS = ("deploy_stdout", "deploy_stderr", "deploy_status_code")
 SUCCESS, FAILURE = "SUCCESS", "FAILURE"
@@ -61,12 +60,12 @@ def entry_of(details: Mapping[str, Any], number: int) -> Entry:
     return Entry(ident, status, str(details.get("reason") or f"Signal {ident} received"), details.get("data"))
 
 
-def entries_of(signals: Sequence[Signal]) -> Mapping[str, Entry]:
+def entries_of(signals: Sequence[Mapping[str, Any]]) -> Mapping[str, Entry]:
     """The valid signals by id; a later one of the same id takes the place of the former."""
     found: dict[str, Entry] = {}
     for signal in signals:
         try:
-            entry = entry_of(signal.details, len(found) + 1)
+            entry = entry_of(signal, len(found) + 1)
         except BadRequest:
             continue  # its sender was told; it counts for nothing
         found[entry.ident] = entry

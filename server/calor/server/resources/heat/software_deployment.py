@@ -1,20 +1,21 @@
 """OS::Heat::SoftwareDeployment and OS::Heat::StructuredDeployment: a config applied to a server."""
 
+import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from calor.server.resources.base import Config, Context, Deployment, ResourceFailed, ResourceType, UpdateReplace
 from calor.server.resources.declare import UPDATABLE, attributes
-from calor.server.resources.heat import derived_config
+from calor.server.resources.heat import derived_config, drops
 from calor.server.resources.heat.derived_config import Order, actions_of, filled_in, inputs_of
+from calor.server.resources.heat.drops import Drop, ObjectDrop, QueueDrop
 from calor.server.resources.heat.signals import outcome_of
 from calor.server.template.properties import AllowedValues, Kind, Support
 
 ACTIONS = ("CREATE", "UPDATE", "DELETE", "SUSPEND", "RESUME")
 TRANSPORTS = ("CFN_SIGNAL", "TEMP_URL_SIGNAL", "HEAT_SIGNAL", "NO_SIGNAL", "ZAQAR_SIGNAL")
-UNSERVED = frozenset({"TEMP_URL_SIGNAL", "ZAQAR_SIGNAL"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +48,14 @@ class Deploying(ResourceType[P]):
     needs_trust = True
     attributes = attributes(deploy_stdout=Kind.STRING, deploy_stderr=Kind.STRING, deploy_status_code=Kind.STRING)
 
+    def needs_services(self, properties: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+        return drops.needed(properties)
+
     def content(self, want: P, config: Any, inputs: Mapping[str, Any]) -> Any:
         """The derived config's own content."""
         return config
 
     async def create(self, at: Context, want: P) -> str:
-        if want.signal_transport in UNSERVED:
-            raise ResourceFailed(f"signal_transport {want.signal_transport} is not served here; use CFN_SIGNAL.")
         await self._start(at, want, "CREATE", 0)
         return at.me.id
 
@@ -77,12 +79,15 @@ class Deploying(ResourceType[P]):
     async def settle_delete(self, at: Context) -> None:
         if at.me.data.get("leaving") not in (None, "NO_SIGNAL"):
             try:
-                await self._end(at)
+                await self._end(at, str(at.me.data["leaving"]), self._number(at))
             except ResourceFailed:
                 if (found := await at.deployments.get(at.me.id)) and found.status == "IN_PROGRESS":
                     await self._forget(at)  # nobody answers: there is nothing to try again
                 raise
         await self._forget(at)
+
+    def aws_signal(self, unique_id: str, succeeded: bool) -> Mapping[str, Any]:
+        return {"deploy_status_code": 0 if succeeded else 1}
 
     async def signal(self, at: Context, details: Mapping[str, Any]) -> str:
         found = await at.deployments.get(at.me.id)
@@ -129,6 +134,7 @@ class Deploying(ResourceType[P]):
             transport=want.signal_transport,
             name=want.name,
             values=want.input_values or {},
+            drop=await self._opened(at, want.signal_transport, number),
         )
         derived = await self._derive(at, want, config, order, number)
         waits = want.signal_transport != "NO_SIGNAL"
@@ -144,6 +150,13 @@ class Deploying(ResourceType[P]):
         if waits and action == "CREATE":
             await self._take_early(at)
         return True
+
+    async def _opened(self, at: Context, transport: str, number: int) -> Drop | None:
+        drop = drop_of(at, transport, number)
+        if drop is not None:
+            await at.remember(drops=transport)
+            await drop.open(at)
+        return drop
 
     async def _take_early(self, at: Context) -> None:
         """A signal may be faster than the deployment that it is for (F044)."""
@@ -169,19 +182,43 @@ class Deploying(ResourceType[P]):
         found = await at.deployments.get(at.me.id)
         if found is None:
             return  # the action asks for nothing
+        number = 0 if action == "CREATE" else self._number(at)
         if want.signal_transport != "NO_SIGNAL":
-            await self._end(at)
+            await self._end(at, want.signal_transport, number)
         if action != "CREATE":
-            number = self._number(at)
             await at.remember(runs=number)
             await at.configs.delete(derived_id(at.me.id, number - 1))
 
-    async def _end(self, at: Context) -> None:
-        ended = await at.deployments.finished(at.me.id)
+    async def _end(self, at: Context, transport: str, number: int) -> None:
+        drop = drop_of(at, transport, number)
+        ended = await (at.deployments.finished(at.me.id) if drop is None else self._ended_by(at, drop))
         if ended.status == "FAILED":
             if ended.action != "CREATE":
                 await at.remember(runs=self._number(at))
             raise ResourceFailed(f"Deployment to server failed: {ended.status_reason}")
+
+    async def _ended_by(self, at: Context, drop: Drop) -> Deployment:
+        """The end, whichever way it is told: a guest that can call us does so whatever its transport."""
+        finished = asyncio.ensure_future(at.deployments.finished(at.me.id))
+        looking = asyncio.ensure_future(self._look(at, drop))
+        try:
+            await asyncio.wait({finished, looking}, return_when=asyncio.FIRST_COMPLETED)
+            if looking.done():
+                looking.result()  # raises what the cloud said
+            return await finished
+        finally:
+            for task in (finished, looking):
+                task.cancel()
+            await asyncio.gather(finished, looking, return_exceptions=True)
+
+    async def _look(self, at: Context, drop: Drop) -> None:
+        """Return once something was left there, and it has been taken."""
+        left = await drop.arrived(at, {}, fresh=True)
+        while not left:
+            left = await drop.arrived(at, {}, fresh=False)
+        found = await at.deployments.get(at.me.id)
+        if found is not None and found.status == "IN_PROGRESS":
+            await self._take(at, found, next(iter(left.values())))
 
     def _number(self, at: Context) -> int:
         """The number of the run that comes next, or that a crash interrupted."""
@@ -198,8 +235,30 @@ class Deploying(ResourceType[P]):
 
     async def _forget(self, at: Context) -> None:
         await at.deployments.delete(at.me.id)
+        await self._close_drops(at)
         for number in range(self._number(at) + 1):
             await at.configs.delete(derived_id(at.me.id, number))
+
+    async def _close_drops(self, at: Context) -> None:
+        transport = at.me.data.get("drops")
+        if transport == "TEMP_URL_SIGNAL":
+            await ObjectDrop(at.stack.id, at.me.physical_name).close(at)  # of all runs: their names begin so
+        elif transport is not None:
+            for number in range(self._number(at) + 1):
+                await QueueDrop(queue_of(at, number)).close(at)
+
+
+def drop_of(at: Context, transport: str, number: int) -> Drop | None:
+    """Where the guest leaves the result of one run; None where it calls us. Another run has another place, so that
+    what comes late is never taken for it."""
+    if transport == "TEMP_URL_SIGNAL":
+        return ObjectDrop(at.stack.id, f"{at.me.physical_name}-{number}")
+    return QueueDrop(queue_of(at, number)) if transport == "ZAQAR_SIGNAL" else None
+
+
+def queue_of(at: Context, number: int) -> str:
+    """Begins with the id of the row: by that its guest may use it (`api.messaging`)."""
+    return f"{at.me.id}-{number}"
 
 
 def derived_id(row: str, number: int) -> str:

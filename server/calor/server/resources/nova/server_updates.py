@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from calor.server.resources.base import Context
-from calor.server.resources.collecting import write_collect_metadata
+from calor.server.resources.collecting import forget, write_collect_metadata
 from calor.server.resources.collections import SERVERS
 from calor.server.resources.nova import server_networks, user_data
 from calor.server.resources.nova.server_props import ServerProps
@@ -44,7 +44,8 @@ async def change(at: Context, want: ServerProps, was: ServerProps, changed: froz
         await at.cloud.call("compute", "put", f"{path}/tags", json=tags, microversion="2.26")
     transported = changed & {"software_config_transport", "deployment_swift_data"}
     if transported and want.user_data_format == user_data.SOFTWARE_CONFIG:
-        await write_collect_metadata(at, want.software_config_transport, "ec2")
+        await write_collect_metadata(at, want.software_config_transport, want.deployment_swift_data, "ec2")
+        await forget(at, but=want.software_config_transport)
     if "flavor" in changed:
         await resize(at, want)
     if "image" in changed or ("user_data" in changed and want.user_data_update_policy == "REBUILD"):

@@ -1,0 +1,138 @@
+"""Stacks in a dev cloud whose servers are records: the test itself is the guest that polls and signals."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from keystoneauth1.adapter import Adapter
+
+SERVER = {
+    "image": "host",
+    "flavor": "m1.tiny",
+    "networks": [{"network": "private"}],
+    "user_data_format": "SOFTWARE_CONFIG",
+}
+
+
+def fetch(url: str, method: str = "GET", body: Any = None, headers: dict[str, str] | None = None) -> tuple[int, Any]:
+    """(status, parsed or plain body) of one request."""
+    data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    request = urllib.request.Request(url, data=data, method=method, headers=headers or {})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            status, text = answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        status, text = refused.code, refused.read().decode()
+    try:
+        return status, json.loads(text)
+    except ValueError:
+        return status, text
+
+
+class Desk:
+    """A dev cloud, its user's sessions, and the few verbs that these tests need."""
+
+    fetch = staticmethod(fetch)
+
+    def __init__(self, cloud: Any, folder: Path) -> None:
+        self.cloud, self.folder = cloud, folder
+        self.session = cloud.connection("calor").session
+        self.begun: set[str] = set()
+
+    def api(self, service: str) -> Adapter:
+        return Adapter(self.session, service_type=service, interface="public")
+
+    def create(self, name: str, resources: dict[str, Any], *, wait: bool = False, **more: Any) -> None:
+        template = self.template(resources, **more)
+        self.begun.add(name)
+        self.put("POST", "/stacks", name, template)
+        if wait:
+            self.reached(name, "CREATE_COMPLETE")
+
+    def update(self, name: str, resources: dict[str, Any], **more: Any) -> None:
+        template = self.template(resources, **more)
+        self.put("PUT", f"/stacks/{name}/{self.show(name)['id']}", name, template)
+
+    @staticmethod
+    def template(resources: dict[str, Any], outputs: dict[str, Any] | None = None) -> dict[str, Any]:
+        """With what each machine is booted with among its outputs: nowhere else are its secrets shown."""
+        found = {
+            f"collect {name}": {"value": {"get_attr": [name, "os_collect_config"]}}
+            for name, one in resources.items()
+            if one["type"] in ("OS::Heat::DeployedServer", "OS::Nova::Server")
+        }
+        return {"heat_template_version": "2018-08-31", "resources": resources, "outputs": {**found, **(outputs or {})}}
+
+    def outputs(self, name: str) -> dict[str, Any]:
+        """Those of now, also while the stack is being made."""
+        return {one["output_key"]: one.get("output_value") for one in self.show(name).get("outputs") or ()}
+
+    def put(self, verb: str, path: str, name: str, template: dict[str, Any]) -> None:
+        body = {"stack_name": name, "template": yaml.safe_dump(template), "timeout_mins": 10}
+        answer = self.api("orchestration").request(path, verb, json=body, raise_exc=False)
+        assert answer.status_code in (201, 202), answer.text
+
+    def refused(self, resources: dict[str, Any]) -> str:
+        template = {"heat_template_version": "2018-08-31", "resources": resources}
+        body = {"stack_name": "refused", "template": yaml.safe_dump(template)}
+        answer = self.api("orchestration").post("/stacks", json=body, raise_exc=False)
+        assert answer.status_code == 400, answer.text
+        return str(answer.json()["error"]["message"])
+
+    def show(self, name: str) -> dict[str, Any]:
+        return dict(self.api("orchestration").get(f"/stacks/{name}").json()["stack"])
+
+    def reached(self, name: str, state: str, seconds: float = 90) -> dict[str, Any]:
+        found = self.show(name)
+        until = time.monotonic() + seconds
+        while found["stack_status"].endswith("IN_PROGRESS") and time.monotonic() < until:
+            time.sleep(0.1)
+            found = self.show(name)
+        assert found["stack_status"] == state, found["stack_status_reason"] + "\n" + self.cloud.tail()
+        return {key: value for key, value in self.outputs(name).items() if not key.startswith("collect ")}
+
+    def collected(self, name: str, resource: str) -> dict[str, Any]:
+        """The os-collect-config section that a guest is booted with."""
+        return dict(self.outputs(name).get(f"collect {resource}") or {})
+
+    def until(self, test: Callable[[], Any], seconds: float = 60) -> Any:
+        limit = time.monotonic() + seconds
+        while not (found := test()):
+            assert time.monotonic() < limit, "did not happen in time\n" + self.cloud.tail()
+            time.sleep(0.1)
+        return found
+
+    def delete(self, name: str) -> None:
+        self.begun.discard(name)
+        heat = self.api("orchestration")
+        heat.delete(f"/stacks/{name}/{self.show(name)['id']}")
+        self.until(lambda: heat.get(f"/stacks/{name}", raise_exc=False).status_code == 404)
+
+
+@pytest.fixture
+def desk(record_cloud: Any, tmp_path: Path) -> Iterator[Desk]:
+    found = Desk(record_cloud, tmp_path)
+    yield found
+    for name in sorted(found.begun):
+        found.delete(name)
+
+
+@pytest.fixture
+def server_properties() -> dict[str, Any]:
+    return dict(SERVER)
+
+
+def script(**more: Any) -> dict[str, Any]:
+    properties = {"group": "script", "config": "#!/bin/sh\n", "outputs": [{"name": "said"}], **more}
+    return {"type": "OS::Heat::SoftwareConfig", "properties": properties}
+
+
+@pytest.fixture
+def config() -> dict[str, Any]:
+    return script()
