@@ -28,6 +28,7 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(boot, "STATE", str(tmp_path / "state"))
     monkeypatch.setattr(boot, "SEARCH", str(tmp_path / "bin"))
     monkeypatch.setattr(boot, "UNIT_DIRECTORIES", (str(tmp_path / "units"),))
+    monkeypatch.setattr(boot, "TOOL_DIRECTORIES", (str(tmp_path / "bin"), str(tmp_path / "aws")))
     monkeypatch.setattr(boot, "PAUSES", (0.01,))
     return tmp_path
 
@@ -147,6 +148,39 @@ def test_an_image_of_a_server_does_not_bring_its_agents_state(instance: Path, mo
     assert [path.name for path in state.iterdir()] == []
     assert json.loads(Path(boot.IDENTITY).read_text())["instance_id"] == "i-2"
     assert Path(boot.IDENTITY).stat().st_mode & 0o777 == 0o600
+
+
+def test_the_tools_that_an_image_lacks_are_added_and_fetched_when_called(
+    instance: Path, started: list[list[str]], server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theirs = executable(instance / "bin/cfn-init")
+    assert boot.install_tools(identity(server.url)) == 0
+    assert theirs.read_text() == "#!/bin/sh\n"
+    assert 'boot.py tool cfn-signal "$@"' in (instance / "bin/cfn-signal").read_text()
+    assert os.readlink(instance / "aws/cfn-hup") == str(instance / "bin/cfn-hup")
+    assert server.asked == 0
+    assert boot.main(["tool", "cfn-signal", "-e", "0", "http://x"]) == 1  # execv, here, comes back
+    path = instance / f"state/agent-{DIGEST}.pyz"
+    assert started == [[sys.executable, "-I", "-S", str(path), "cfn-signal", "-e", "0", "http://x"]]
+    assert server.asked == 1
+
+
+def test_an_image_with_all_tools_stays_as_it_is(instance: Path) -> None:
+    for name in boot.TOOLS:
+        executable(instance / "bin" / name)
+    assert boot.install_tools(identity("http://s")) == 0
+    assert not (instance / "etc").exists()
+    assert not (instance / "aws").exists()
+
+
+def test_a_tool_whose_program_cannot_be_had_fails_in_time(
+    instance: Path, server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(boot, "TOOL_PATIENCE", 0.05)
+    server.answers = [(503, b"")]
+    boot.install_tools(identity(server.url))
+    assert boot.main(["tool", "cfn-init"]) == 1
+    assert "cfn-init: the agent that it is a part of cannot be had" in capsys.readouterr().err
 
 
 def test_a_unit_is_written_only_where_none_is_baked(instance: Path, monkeypatch: pytest.MonkeyPatch) -> None:

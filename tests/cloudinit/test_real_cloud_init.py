@@ -1,5 +1,6 @@
 """What Debian's real cloud-init makes of our user-data: each part must arrive byte for byte and take effect."""
 
+import dataclasses
 import gzip
 import hashlib
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from calor.cloudinit import AgentBoot, CfnEndpoint, MimePart, UserDataFormat, cloud_config, multipart_mime, render
+from calor.server.engine.agent_file import build
 
 pytestmark = [pytest.mark.slow, pytest.mark.root]
 CFN = CfnEndpoint(url="http://192.0.2.1:8000/v1/")
@@ -204,3 +206,27 @@ def test_os_collect_config_in_the_image_stays_the_agent(boot) -> None:
     assert not machine.exists("/etc/calor/agent.json")
     assert not machine.exists("/var/lib/cloud/scripts/per-boot/calor-agent")
     assert "stays the agent" in machine.text("/var/log/cloud-init-output.log")
+
+
+def test_the_cfn_tools_work_in_a_stock_image_that_lacks_them(boot) -> None:
+    """By the names that templates use (/usr is read-only here, so only AWS's); cfn-init from what is on disk."""
+    released = build()
+
+    def prepare(root: Path) -> None:
+        state = root / "var/lib/calor"
+        state.mkdir(parents=True)
+        released.save(state)
+
+    metadata = {"AWS::CloudFormation::Init": {"config": {"files": {"/made": {"content": {"é": 1}}}}}}
+    script = "#!/bin/sh -x\n/opt/aws/bin/cfn-init\n/opt/aws/bin/cfn-signal --help\n/opt/aws/bin/cfn-signal nonsense\n"
+    agent = dataclasses.replace(AGENT, agent_sha256=released.sha256)
+    data = render(script, user_data_format=UserDataFormat.HEAT_CFNTOOLS, cfn=CFN, metadata=metadata, agent=agent)
+    machine = boot(data, prepare=prepare)
+    log = machine.text("/var/log/heat-provision.log")
+    assert json.loads(machine.text("/made")) == {"é": 1}, log
+    assert "files: 1 changed, 0 unchanged" in log
+    assert "usage: cfn-signal" in log
+    assert "cfn-signal: 'nonsense' is no http(s) address" in log
+    assert "exit status 1" in log
+    assert machine.mode("/etc/calor/agent.json") == 0o600
+    assert not machine.exists("/var/lib/cloud/scripts/per-boot/calor-agent"), "no agent is started"

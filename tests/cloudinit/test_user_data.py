@@ -247,3 +247,19 @@ def test_cloud_config_is_for_readers() -> None:
         '#cloud-config\npackages:\n  - nginx\nwrite_files:\n  -\n    path: /a\n    content: "x\\ny"\n'
         '    permissions: "0755"\n'
     )
+
+
+def test_the_cfn_tools_travel_with_user_data_that_calls_them() -> None:
+    agent = AgentBoot(server="http://s", instance_id="i", bootstrap_token="t", agent_url="/a", agent_sha256="0" * 64)
+
+    def names(text: str) -> list[str]:
+        data = render(
+            text,
+            user_data_format=UserDataFormat.HEAT_CFNTOOLS,
+            cfn=CfnEndpoint(url="http://s:8000/v1/"),
+            agent=agent,
+        )
+        return [str(part.get_filename()) for part in message_from_bytes(data).walk() if part.get_filename()]
+
+    with_tools, without = names("#!/bin/sh\n/opt/aws/bin/cfn-signal -e 0 URL\n"), names("#!/bin/sh\nconfigure\n")
+    assert [name for name in with_tools if name not in without] == ["000-calor-agent"]

@@ -9,7 +9,7 @@ from calor.cloudinit.content import Kind, kind_of
 from calor.cloudinit.mime import MimePart, multipart_mime, split
 from calor.cloudinit.parts import AgentBoot, CfnEndpoint
 from calor.cloudinit.size import MAX_USER_DATA, UserDataTooLarge
-from calor.cloudinit.userdata import UserDataFormat, heat_cfntools, raw, render, software_config
+from calor.cloudinit.userdata import UserDataFormat, calls_cfn_tools, heat_cfntools, raw, render, software_config
 
 __all__ = [
     "MAX_USER_DATA",
@@ -19,6 +19,7 @@ __all__ = [
     "MimePart",
     "UserDataFormat",
     "UserDataTooLarge",
+    "calls_cfn_tools",
     "cloud_config",
     "heat_cfntools",
     "kind_of",

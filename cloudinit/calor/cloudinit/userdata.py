@@ -1,6 +1,7 @@
 """The three ways in which a server's user-data is made (OS::Nova::Server ``user_data_format``)."""
 
 import enum
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from calor.cloudinit.parts import AgentBoot, CfnEndpoint
 from calor.cloudinit.repair import deliverable
 from calor.cloudinit.size import MAX_USER_DATA, fitted
 
+CFN_TOOL = re.compile(rb"\bcfn-(init|signal|hup|get-metadata|create-aws-symlinks)\b")
 NOT_FOR_CLOUD_INIT = frozenset({Kind.OTHER, Kind.IGNITION, Kind.GZIP})
 
 
@@ -33,8 +35,8 @@ def render(
     """User-data in the given format, ready for base64. Raises `UserDataTooLarge`.
 
     ``metadata`` is the resource metadata that travels as ``cfn-init-data``. ``cfn`` is needed for HEAT_CFNTOOLS,
-    ``agent`` is used by SOFTWARE_CONFIG only (None: no agent of ours is started). ``limit`` is in bytes, before
-    base64; Nova's own limit holds in any case.
+    ``agent`` is started by SOFTWARE_CONFIG; HEAT_CFNTOOLS takes the cfn-* tools from it, where the user data calls
+    any (None: nothing of ours is installed). ``limit`` is in bytes, before base64; Nova's own limit holds in any case.
     """
     if user_data_format is UserDataFormat.RAW:
         return raw(user_data, limit=limit)
@@ -42,7 +44,7 @@ def render(
         return software_config(user_data, metadata=metadata, instance_user=instance_user, agent=agent, limit=limit)
     if cfn is None:
         raise ValueError("HEAT_CFNTOOLS user data needs the address of the CFN endpoint")
-    return heat_cfntools(user_data, metadata=metadata, instance_user=instance_user, cfn=cfn, limit=limit)
+    return heat_cfntools(user_data, metadata=metadata, instance_user=instance_user, cfn=cfn, agent=agent, limit=limit)
 
 
 def raw(user_data: str | bytes, *, limit: int = MAX_USER_DATA) -> bytes:
@@ -57,9 +59,11 @@ def heat_cfntools(
     cfn: CfnEndpoint,
     metadata: Mapping[str, Any] | None = None,
     instance_user: str | None = None,
+    agent: AgentBoot | None = None,
     limit: int = MAX_USER_DATA,
 ) -> bytes:
-    """Heat's original format: the user's data is a file that `loguserdata.py` runs.
+    """Heat's original format: the user's data is a file that `loguserdata.py` runs. Where it calls the cfn-* tools,
+    an image without them gets ours (from ``agent``).
 
     Where it is no script but something that cloud-init understands (``#cloud-config``, MIME …) it goes along a
     second time under its own type: as a file alone it would do nothing.
@@ -71,6 +75,7 @@ def heat_cfntools(
             *_with_a_meaning_of_their_own(user_data),
             *parts.cfn_init_data(metadata),
             *parts.cfn_endpoint(cfn),
+            *_tools(user_data, agent),
         ],
         limit,
     )
@@ -98,6 +103,16 @@ def software_config(
         ],
         limit,
     )
+
+
+def calls_cfn_tools(user_data: str | bytes) -> bool:
+    return CFN_TOOL.search(as_bytes(user_data)) is not None
+
+
+def _tools(user_data: str | bytes, agent: AgentBoot | None) -> Sequence[Part]:
+    if agent is None or not calls_cfn_tools(user_data):
+        return ()
+    return (parts.agent_boot(agent, tools_only=True),)
 
 
 def _with_a_meaning_of_their_own(user_data: str | bytes) -> Sequence[Part]:

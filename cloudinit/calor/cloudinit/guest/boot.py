@@ -1,7 +1,9 @@
-"""Installs Calor's agent in an instance and starts it, now and at each later boot.
+"""Installs Calor's agent in an instance and starts it, now and at each later boot; and the CloudFormation tools.
 
-boot.py install    the identity (JSON) on stdin: write /etc/calor/agent.json, start the agent for good
-boot.py start      become the agent: the baked one, else the one fetched from the server, checked by hash
+boot.py install          the identity (JSON) on stdin: write /etc/calor/agent.json, start the agent for good
+boot.py install-tools    the same identity, but only the cfn-* tools that this image lacks; no agent is started
+boot.py start            become the agent: the baked one, else the one fetched from the server, checked by hash
+boot.py tool NAME ...    become that tool of the same agent
 """
 
 import hashlib
@@ -19,6 +21,10 @@ LOG = "/var/log/calor-agent.log"
 UNIT = "calor-agent.service"
 UNIT_DIRECTORIES = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 SEARCH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+TOOLS = ("cfn-init", "cfn-signal", "cfn-hup", "cfn-get-metadata", "cfn-create-aws-symlinks")
+TOOL_DIRECTORIES = ("/usr/bin", "/usr/local/bin", "/opt/aws/bin")
+TOOL_TEXT = '#!/bin/sh\nexec %s -I -S %s tool %s "$@"\n'
+TOOL_PATIENCE = 600
 PAUSES = (0.2, 0.5, 1, 2, 5, 10, 20, 30)
 UNIT_TEXT = """[Unit]
 Description=Calor agent
@@ -40,9 +46,13 @@ def main(arguments):
     # type: (list[str]) -> int
     if arguments == ["install"]:
         return install(json.loads(sys.stdin.read()))
+    if arguments == ["install-tools"]:
+        return install_tools(json.loads(sys.stdin.read()))
     if arguments == ["start"]:
         return start(json.loads(read(IDENTITY)))
-    sys.stderr.write("usage: boot.py install | start\n")
+    if arguments[:1] == ["tool"] and arguments[1:2]:
+        return tool(arguments[1], arguments[2:])
+    sys.stderr.write("usage: boot.py install | install-tools | start | tool NAME ...\n")
     return 2
 
 
@@ -61,7 +71,44 @@ def install(identity):
         start_by_systemd()
     else:
         start_without_init()
+    add_tools()
     return 0
+
+
+def install_tools(identity):
+    # type: (dict[str, object]) -> int
+    """An image that has them all (heat-cfntools) stays as it is."""
+    if lacking():
+        forget_earlier_instance(identity)
+        write(IDENTITY, json.dumps(identity, sort_keys=True) + "\n", 0o600)
+        add_tools()
+    return 0
+
+
+def lacking():
+    # type: () -> list[str]
+    return [name for name in TOOLS if not shutil.which(name, path=SEARCH)]
+
+
+def add_tools():
+    # type: () -> None
+    """What is fetched is fetched when a tool is first called. /usr may be read-only; AWS's directory gets links."""
+    for name in lacking():
+        text = TOOL_TEXT % (sys.executable, os.path.abspath(__file__), name)
+        for directory in TOOL_DIRECTORIES:
+            path = os.path.join(directory, name)
+            try:
+                write(path, text, 0o755)
+            except OSError as error:
+                refused = error
+                continue
+            link = os.path.join(TOOL_DIRECTORIES[-1], name)
+            if not os.path.lexists(link):
+                os.makedirs(TOOL_DIRECTORIES[-1], exist_ok=True)
+                os.symlink(path, link)
+            break
+        else:
+            say("%s is not installed: %s" % (name, refused))
 
 
 def other_agent():
@@ -111,25 +158,45 @@ def start_without_init():
 def start(identity):
     # type: (dict[str, object]) -> int
     """Does not return: this process becomes the agent."""
-    baked = shutil.which("calor-agent", path=SEARCH)
-    command = [baked, "run"] if baked else [sys.executable, "-I", "-S", fetched(identity), "run"]
+    command = [*agent_command(identity, None), "run"]
     os.execv(command[0], command)
     return 1
 
 
-def fetched(identity):
-    # type: (dict[str, object]) -> str
-    """The path of the agent's file. Tries until it has it: the network or the server may come later."""
+def tool(name, words):
+    # type: (str, list[str]) -> int
+    """Does not return where it goes well: this process becomes the tool."""
+    try:
+        command = [*agent_command(json.loads(read(IDENTITY)), TOOL_PATIENCE), name, *words]
+        os.execv(command[0], command)
+    except (OSError, ValueError) as error:
+        sys.stderr.write("%s: the agent that it is a part of cannot be had: %s\n" % (name, error))
+    return 1
+
+
+def agent_command(identity, patience):
+    # type: (dict[str, object], float | None) -> list[str]
+    baked = shutil.which("calor-agent", path=SEARCH)
+    return [baked] if baked else [sys.executable, "-I", "-S", fetched(identity, patience)]
+
+
+def fetched(identity, patience=None):
+    # type: (dict[str, object], float | None) -> str
+    """The path of the agent's file. Tries until it has it: the network or the server may come later. With
+    ``patience`` (seconds) it raises the last OSError or ValueError after that."""
     digest = str(identity["agent_sha256"])
     path = os.path.join(STATE, "agent-%s.pyz" % digest)
     if os.path.exists(path) and hashlib.sha256(read_bytes(path)).hexdigest() == digest:
         return path
     url = str(identity["server"]).rstrip("/") + str(identity["agent_url"])
+    begun = time.monotonic()
     attempt = 0
     while True:
         try:
             content = download(url, identity.get("ca_certificate"), digest)
         except (OSError, ValueError) as error:
+            if patience is not None and time.monotonic() - begun > patience:
+                raise
             if attempt % 8 == 0:
                 say("the agent cannot be fetched from %s: %s; trying again" % (url, error))
             time.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
@@ -179,7 +246,7 @@ def write(path, content, mode):
     # type: (str, str | bytes, int) -> None
     """All or nothing, also over a power cut; never readable by others for a moment."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    half = path + ".new"
+    half = "%s.%d.new" % (path, os.getpid())  # the agent and a tool may fetch at the same moment
     descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content if isinstance(content, bytes) else content.encode("utf-8"))
