@@ -40,7 +40,7 @@ async def test_f034_a_failed_key_pair_can_be_changed_under_its_name(engine: Any,
     pair["properties"] = {"name": "k", "public_key": "ssh-ed25519 whole"}
     await engine.update(stack, hot({"pair": pair}))
     await engine.reached(stack, "UPDATE_COMPLETE")
-    assert [one["public_key"] for one in world.cloud.objects["keypair"].values()] == ["ssh-ed25519 whole"]
+    assert [one["public_key"] for one in world.cloud.records["keypair"].values()] == ["ssh-ed25519 whole"]
 
 
 @pytest.mark.parametrize("later", [timedelta(minutes=20), timedelta(hours=25), timedelta(days=400)])
@@ -84,7 +84,7 @@ async def test_f110_a_thousand_equal_members_cost_one_look_up(engine: Any, world
         return await find(of, name_or_id)
 
     world.cloud.find = slow
-    world.cloud.objects["network"] = {"n": {"id": "n", "name": "wanted"}}
+    world.cloud.records["network"] = {"n": {"id": "n", "name": "wanted"}}
     port = {"type": "OS::Neutron::Port", "properties": {"network": "wanted"}}
     group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 990, "resource_def": port}}
     begun = time.monotonic()

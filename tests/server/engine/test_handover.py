@@ -53,7 +53,7 @@ def template(shape: int, **more: Any) -> dict[str, Any]:
 
 
 def sitting(world: Any) -> list[tuple[str | None, int]]:
-    return [(one["seat"], one["shape"]) for one in world.cloud.objects.get("sitter", {}).values()]
+    return [(one["seat"], one["shape"]) for one in world.cloud.records.get("sitter", {}).values()]
 
 
 def failing_shape(world: Any, shape: int) -> None:

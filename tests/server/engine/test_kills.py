@@ -108,7 +108,7 @@ async def start(engine: Any, ask: Any) -> None:
 
 
 def live(world: Any) -> list[int]:
-    return sorted(one["size"] for one in world.cloud.objects.get("thing", {}).values())
+    return sorted(one["size"] for one in world.cloud.records.get("thing", {}).values())
 
 
 @pytest.mark.slow
@@ -212,7 +212,7 @@ VERBS = st.lists(st.sampled_from(["grow", "shrink", "replace", "cancel", "wait"]
 @given(VERBS)
 async def test_whatever_is_asked_a_delete_leads_out(world: Any, verbs: list[str]) -> None:
     world.types = [Mortal]
-    world.cloud.objects.clear()
+    world.cloud.records.clear()
     engine = await world.engine()
     await engine.orchestrator.start()
     size, count = 1, 3

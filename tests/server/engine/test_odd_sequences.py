@@ -114,7 +114,7 @@ class Wanted:
 
 
 def present(world: Any, who: str) -> list[tuple[str, int]]:
-    known = world.cloud.objects.get("guest", {}).values()
+    known = world.cloud.records.get("guest", {}).values()
     return sorted((str(one["seat"]), one["shape"]) for one in known if who in one["name"])
 
 

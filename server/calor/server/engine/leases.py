@@ -97,12 +97,12 @@ class Leases:
 
     async def wait_for(self, root_id: str) -> Fence:
         """The lease, waiting for the time that a crashed holder's takes to expire."""
-        deadline = self._clock.now() + 2 * self._ttl
+        deadline = self._clock.steady() + 2 * self._ttl.total_seconds()
         while True:
             fence = await self.take(root_id)
             if fence is not None:
                 return fence
-            if self._clock.now() > deadline:
+            if self._clock.steady() > deadline:
                 raise ServiceUnavailable("Another engine works on this stack. Try again in a few seconds.")
             await asyncio.sleep(0.2)
 

@@ -57,24 +57,25 @@ class Verdicts:
 
     async def wait(self, resource_id: str) -> BootVerdict:
         """Raises `ResourceFailed` when the guest stays silent for longer than the contact time-out."""
+        began = self._clock.steady()
         with self._hub.listen(("verdict", resource_id)) as listener:
             while True:
                 guest = await guest_queries.guest(self._database, resource_id)
                 if guest is not None and guest.verdict is not None:
                     found = self._sealing.value(guest.verdict)
                     return BootVerdict(status=found["status"], errors=tuple(found["errors"]), log=found["log"])
-                await self._check_silence(resource_id, guest)
+                await self._check_silence(resource_id, guest, began)
                 await listener.wait(LOOK_AGAIN)
 
-    async def _check_silence(self, resource_id: str, guest: GuestRow | None) -> None:
+    async def _check_silence(self, resource_id: str, guest: GuestRow | None, began: float) -> None:
         server = await queries.resource(self._database, resource_id)
         limit = self._settings.contact_timeout
         if server is None or not limit:
             return
-        contact, now = self._contacts.of(resource_id, guest), self._clock.now()
-        since = max(at for at in (contact.at, server.updated_at) if at is not None)
-        if now - since >= limit:
-            silent = int((now - since).total_seconds())
+        contact = self._contacts.of(resource_id, guest)
+        silent = contact.silence(self._clock.steady(), began)
+        if silent >= limit:
             raise ResourceFailed(
-                f"No word of cloud-init's end for {silent} s (contact time-out). " + sentence(server.name, contact, now)
+                f"No word of cloud-init's end for {int(silent.total_seconds())} s (contact time-out). "
+                + sentence(server.name, contact, self._clock.now())
             )

@@ -1,232 +1,23 @@
-"""Signals, wait conditions, software deployments and the guests behind them."""
+"""Software deployments and the guests behind them."""
 
 import asyncio
-import dataclasses
 import re
 from datetime import timedelta
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from agent_hosts import deployed, exists, guest_of, hot, polled, result_of
+from engine_world import USER
 
-from calor.server.cloud.door import Collection
 from calor.server.engine.identities import StackGuests
+from calor.server.engine.operation import TIMED_OUT
 from calor.server.errors import (
     Conflict,
     EntityNotFound,
     Forbidden,
-    NotSupported,
-    ResourceActionNotSupported,
     Unauthorized,
 )
-from calor.server.identity import Caller, hash_secret
-from calor.server.resources.base import ResourceType
-
-USER = Caller(user_id="u1", project_id="p1", roles=frozenset({"member"}), user_name="user1", token="t1")
-SERVERS = Collection(service="compute", single="server", plural="servers")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class HostProps:
-    size: int = 1
-
-
-class Host(ResourceType[HostProps]):
-    """A server with our agent."""
-
-    name, props, collection = "Test::Host", HostProps, SERVERS
-    has_metadata_endpoint = True
-
-    async def create(self, at: Any, want: HostProps) -> str:
-        await at.guests.bootstrap_token(at.me.id)
-        record = await at.cloud.create(SERVERS, name=at.me.physical_name)
-        return str(record["id"])
-
-
-@pytest.fixture
-async def hosts(world: Any, engine: Any) -> Any:
-    known = engine.orchestrator._tools.registry
-    known._types[Host.name] = Host()
-    return engine
-
-
-def hot(resources: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"heat_template_version": "2021-04-16", "resources": resources, **more}
-
-
-def waiting(count: int, timeout: float = 30) -> dict[str, Any]:
-    return hot(
-        {
-            "h": {"type": "OS::Heat::WaitConditionHandle", "properties": {"signal_transport": "HEAT_SIGNAL"}},
-            "w": {
-                "type": "OS::Heat::WaitCondition",
-                "properties": {"handle": {"get_resource": "h"}, "count": count, "timeout": timeout},
-            },
-        },
-        outputs={
-            "d": {"value": {"get_attr": ["w", "data"]}},
-            "url": {"value": {"get_attr": ["h", "endpoint"]}},
-        },
-    )
-
-
-async def exists(engine: Any, stack: Any, name: str) -> None:
-    async def there() -> bool:
-        view = (await engine.resources(stack)).get(name)
-        return view is not None and view.action.value != "INIT"
-
-    await engine.until(there)
-
-
-async def test_f035_parallel_signals_all_count(engine: Any) -> None:
-    stack = await engine.create("f35", waiting(25))
-    await exists(engine, stack, "h")
-    await asyncio.gather(*(engine.signal(stack, "h", id=f"s{n}", data=str(n)) for n in range(25)))
-    view = await engine.reached(stack, "CREATE_COMPLETE")
-    assert view.outputs[0].value.count('"s') == 25
-
-
-async def test_f044_early_signals_count_and_late_ones_change_nothing(engine: Any) -> None:
-    early = waiting(1)
-    early["resources"]["slow"] = {"type": "OS::Heat::TestResource", "properties": {"wait_secs": 0.3}}
-    early["resources"]["w"]["depends_on"] = "slow"
-    stack = await engine.create("f44", early)
-    await exists(engine, stack, "h")
-    await engine.signal(stack, "h", id="one", data="early")
-    view = await engine.reached(stack, "CREATE_COMPLETE")
-    assert view.outputs[0].value == '{"one": "early"}'
-    before = len(await engine.events(stack))
-    for _ in range(5):
-        await engine.signal(stack, "h", id="one", status="FAILURE", data="late")
-    assert len(await engine.events(stack)) <= before + 1
-    assert (await engine.show(stack)).status.value == "COMPLETE"
-    assert (await engine.show(stack)).outputs[0].value == '{"one": "early"}'
-
-
-async def test_signed_urls_work_until_their_resource_is_gone(engine: Any, world: Any) -> None:
-    stack = await engine.create("url", waiting(1))
-    await exists(engine, stack, "h")
-    view = await engine.orchestrator.resources.show(USER, stack.name, stack.id, "h", with_attr=[])
-    url = urlsplit(view.attributes["endpoint"])
-    query = dict(parse_qsl(url.query))
-    guests = engine.orchestrator.guests
-    with pytest.raises(Forbidden):
-        await guests.signed_signal(url.path, {**query, "Signature": "x"}, "POST", {})
-    await exists(engine, stack, "w")
-    await asyncio.sleep(0.3)  # the condition waits, by its own measure of time
-    world.clock.shift += timedelta(hours=25)
-    await guests.signed_signal(url.path, query, "POST", {"data": "signed"})
-    await engine.reached(stack, "CREATE_COMPLETE")
-    await guests.signed_signal(url.path, query, "POST", {"status": "FAILURE"})
-    await engine.delete(stack)
-    await engine.reached(stack, "DELETE_COMPLETE")
-    with pytest.raises(EntityNotFound):
-        await guests.signed_signal(url.path, query, "POST", {})
-
-
-async def test_f028_signals_during_delete_are_taken(engine: Any) -> None:
-    template = waiting(1)
-    template["resources"]["slow"] = {
-        "type": "OS::Heat::TestResource",
-        "depends_on": "h",
-        "properties": {"action_wait_secs": {"delete": 0.4}},
-    }
-    stack = await engine.create("f28", template)
-    await exists(engine, stack, "h")
-    await engine.signal(stack, "h")
-    await engine.reached(stack, "CREATE_COMPLETE")
-    await engine.delete(stack)
-    await engine.signal(stack, "h")
-    await engine.reached(stack, "DELETE_COMPLETE")
-
-
-async def test_signals_where_they_are_not_legal(engine: Any) -> None:
-    stack = await engine.create("legal", waiting(1))
-    await exists(engine, stack, "h")
-    await exists(engine, stack, "w")
-    with pytest.raises(ResourceActionNotSupported):
-        await engine.signal(stack, "w")
-    await engine.signal(stack, "h")
-    await engine.reached(stack, "CREATE_COMPLETE")
-    await engine.action(stack, "suspend")
-    await engine.reached(stack, "SUSPEND_COMPLETE")
-    with pytest.raises(NotSupported):
-        await engine.signal(stack, "h")
-
-
-async def test_a_wait_condition_that_times_out_says_how_many_came(engine: Any) -> None:
-    stack = await engine.create("wt", waiting(2, timeout=1))
-    await exists(engine, stack, "h")
-    await engine.signal(stack, "h")
-    view = await engine.reached(stack, "CREATE_FAILED")
-    assert "WaitConditionTimeout: resources.w: 1 of 2 received" in view.status_reason
-
-
-def deployed(count: int = 1, **more: Any) -> dict[str, Any]:
-    resources: dict[str, Any] = {
-        "host": {"type": "Test::Host"},
-        "c": {
-            "type": "OS::Heat::SoftwareConfig",
-            "properties": {"group": "script", "config": "echo", "outputs": [{"name": "o"}]},
-        },
-    }
-    for n in range(count):
-        resources[f"d{n}"] = {
-            "type": "OS::Heat::SoftwareDeployment",
-            "properties": {
-                "server": {"get_resource": "host"},
-                "config": {"get_resource": "c"},
-                "name": f"step-{9 - n}",
-                **more,
-            },
-        }
-    return hot(resources, outputs={"o": {"value": {"get_attr": ["d0", "o"]}}})
-
-
-async def guest_of(engine: Any, stack: Any) -> tuple[Any, str]:
-    """Enrolled as an agent does it: the identity, and the server's row id."""
-    await exists(engine, stack, "host")
-
-    async def begun() -> bool:
-        return (await engine.resources(stack))["host"].status.value == "COMPLETE"
-
-    await engine.until(begun)
-    rows = await engine.orchestrator._tools.database.read(_hosts)
-    resource_id = rows[-1]
-    guests = engine.orchestrator.guests
-    row = await engine.orchestrator._tools.identities.row(resource_id)
-    token = engine.orchestrator._tools.identities.bootstrap_token(row)
-    await guests.enrol(resource_id, token, hash_secret("secret"))
-    bearer, _ = await guests.mint(resource_id, "secret")
-    return await guests.instance_of_bearer(bearer), resource_id
-
-
-async def _hosts(connection: Any) -> list[str]:
-    import sqlalchemy as sa
-
-    query = "SELECT id FROM resource WHERE type = 'Test::Host' ORDER BY created_at"
-    return [row[0] for row in await connection.execute(sa.text(query))]
-
-
-async def polled(engine: Any, who: Any, count: int = 1) -> Any:
-    since = 0
-    for _ in range(20):
-        found = await engine.orchestrator.guests.deployments(who, since=since, wait=5)
-        if found is not None and len(found.deployments) >= count:
-            return found
-        since = found.version if found else since
-    raise AssertionError("no deployments came")
-
-
-def result_of(found: Any, index: int = 0, code: int = 0, **outputs: Any) -> dict[str, Any]:
-    mark = found.deployments[index]["calor"]
-    return {
-        "run_id": mark["run_id"],
-        "deployment_id": mark["deployment_id"],
-        "config_id": found.deployments[index]["id"],
-        "outcome": "finished",
-        "outputs": {"deploy_status_code": code, "deploy_stdout": "said", "deploy_stderr": "", **outputs},
-    }
+from calor.server.identity import hash_secret
 
 
 async def test_a_deployment_runs_and_its_output_comes_back(hosts: Any) -> None:
@@ -356,8 +147,6 @@ async def test_f050_a_time_out_says_what_is_known_of_the_guest(
         await hosts.orchestrator.guests.heartbeat(who, {**beat, "running": running})
     await hosts.until(lambda: waits_for_its_result(hosts, stack, "d0"))
     operation = hosts.orchestrator._trees.find(stack.id)
-    from calor.server.engine.operation import TIMED_OUT
-
     operation._run.stop_all(TIMED_OUT)
     view = await hosts.reached(stack, "CREATE_FAILED")
     assert expected in view.status_reason
@@ -367,7 +156,7 @@ async def test_f050_a_time_out_says_what_is_known_of_the_guest(
 async def test_f026_a_delete_deployment_for_a_gone_server_does_not_block(hosts: Any, world: Any) -> None:
     stack = await hosts.create("f26", deployed(actions=["DELETE"]))
     await hosts.reached(stack, "CREATE_COMPLETE")
-    world.cloud.objects["server"].clear()
+    world.cloud.records["server"].clear()
     await hosts.delete(stack)
     await hosts.reached(stack, "DELETE_COMPLETE")
 
@@ -396,7 +185,7 @@ async def test_f064_an_unchanged_poll_touches_neither_database_nor_cloud_and_man
     await hosts.reached(stack, "CREATE_COMPLETE")
     found = await polled(hosts, who)
     database, reads = hosts.orchestrator._tools.database, []
-    calls = len(hosts.world.cloud.calls)
+    calls = len(hosts.world.cloud.asked)
     original = database.read
     database.read = lambda work: reads.append(work) or original(work)
     polls = (hosts.orchestrator.guests.deployments(who, since=found.version, wait=0.3) for _ in range(2000))
@@ -405,7 +194,7 @@ async def test_f064_an_unchanged_poll_touches_neither_database_nor_cloud_and_man
     assert reads == []
     for _ in range(20):  # what agents of OpenStack ask for
         await hosts.orchestrator.guests.metadata(who, stack.name, "host")
-    assert len(hosts.world.cloud.calls) == calls
+    assert len(hosts.world.cloud.asked) == calls
 
 
 async def test_hidden_parameters_are_masked_everywhere(hosts: Any) -> None:
@@ -435,14 +224,3 @@ async def test_f069_a_guest_out_of_contact_fails_its_deployment_long_before_the_
     view = await hosts.reached(stack, "CREATE_FAILED")
     assert "contact time-out" in view.status_reason
     assert "has never contacted this server" in view.status_reason
-
-
-async def test_f046_signals_that_change_nothing_do_not_flood_the_events(engine: Any) -> None:
-    stack = await engine.create("f46", waiting(1))
-    await exists(engine, stack, "h")
-    await engine.signal(stack, "h")
-    await engine.reached(stack, "CREATE_COMPLETE")
-    before = len(await engine.events(stack))
-    for _ in range(100):
-        await engine.signal(stack, "h")
-    assert len(await engine.events(stack)) <= before + 1
