@@ -1,6 +1,7 @@
 """A real HTTP server that speaks the guest protocol, and real agents to talk to it."""
 
 import base64
+import contextlib
 import json
 import os
 import signal
@@ -50,7 +51,7 @@ class GuestServer:
             def handle_any(self) -> None:
                 guest.handle(self)
 
-            do_GET = do_POST = do_PUT = handle_any
+            do_GET = do_POST = do_PUT = do_DELETE = handle_any
 
             def log_message(self, *_: object) -> None: ...
 
@@ -249,7 +250,8 @@ class Guest:
         self.kill()
         for pid in self.supervisors():
             if self._is_ours(pid):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it may end by itself in between
+                    os.kill(pid, signal.SIGKILL)
         self.boot_id.write_text(f"boot-{time.time()}")
 
     def _is_ours(self, pid: int) -> bool:

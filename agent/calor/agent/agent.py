@@ -79,7 +79,7 @@ class Agent:
     def once(self, timeout: float = 3600.0) -> int:
         """Collect once, apply all, deliver all. 0 if everything was delivered, 1 if not."""
         deadline = time.monotonic() + timeout
-        reached = [self._collect(collector) for collector in self._collectors]
+        reached = [self._collect(collector) for collector in self._collectors if not collector.stands_by]
         while time.monotonic() < deadline:
             pause = self._worker.step()
             if pause > 600:

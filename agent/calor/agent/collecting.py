@@ -14,11 +14,12 @@ class Collection(NamedTuple):
 
 class Collector:
     """A source. ``waits`` where ``collect`` itself waits for news (a long poll); ``is_native`` where results go
-    back by the native protocol."""
+    back by the native protocol; ``stands_by`` where it gives nothing until another source has failed."""
 
     name = ""
     waits = False
     is_native = False
+    stands_by = False
 
     def collect(self) -> Optional[Collection]:
         """What is there now; None if nothing is new. Raises httpclient.TransportError, identity.Refused or

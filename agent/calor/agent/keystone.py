@@ -41,14 +41,22 @@ class Session(NamedTuple):
     token: str
     endpoint: str
 
-    def call(self, method: str, path: str, body: Optional[Dict[str, Any]], trust: tls.Trust) -> httpclient.Answer:
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Optional[Dict[str, Any]],
+        trust: tls.Trust,
+        more: Optional[Dict[str, str]] = None,
+    ) -> httpclient.Answer:
         headers = {"X-Auth-Token": self.token, "Accept": "application/json", "Content-Type": "application/json"}
+        headers.update(more or {})
         data = None if body is None else json.dumps(body).encode("utf-8")
         return httpclient.request(method, self.endpoint.rstrip("/") + path, data, headers, 30.0, trust)
 
 
-def log_in(who: Account, trust: tls.Trust) -> Session:
-    """Raises Refused, or httpclient.TransportError (also for a catalog without an orchestration endpoint)."""
+def log_in(who: Account, trust: tls.Trust, service: str = "orchestration") -> Session:
+    """Raises Refused, or httpclient.TransportError (also for a catalog without an endpoint of the service)."""
     user: Dict[str, Any] = {"password": who.password}
     if who.user_id:
         user["id"] = who.user_id
@@ -70,16 +78,16 @@ def log_in(who: Account, trust: tls.Trust) -> Session:
         catalog = json.loads(answer.text())["token"].get("catalog") or []
     except (ValueError, KeyError, AttributeError) as exc:
         raise httpclient.TransportError("Keystone at {}: unreadable answer".format(who.auth_url)) from exc
-    endpoint = _orchestration(catalog, who.region)
+    endpoint = _endpoint(catalog, service, who.region)
     token = answer.headers.get("x-subject-token", "")
     if not (endpoint and token):
-        raise httpclient.TransportError("Keystone at {} names no orchestration endpoint".format(who.auth_url))
+        raise httpclient.TransportError("Keystone at {} names no {} endpoint".format(who.auth_url, service))
     return Session(token, endpoint)
 
 
-def _orchestration(catalog: Any, region: Optional[str]) -> str:
+def _endpoint(catalog: Any, wanted: str, region: Optional[str]) -> str:
     for service in catalog:
-        if service.get("type") != "orchestration":
+        if service.get("type") != wanted:
             continue
         for endpoint in service.get("endpoints") or []:
             here = endpoint.get("region_id") or endpoint.get("region")

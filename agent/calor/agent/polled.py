@@ -1,10 +1,11 @@
-"""Sources that OpenStack's os-collect-config knows: Heat's API, the CloudFormation API, a plain URL, a local file."""
+"""Sources in the network that OpenStack's os-collect-config knows: Heat's API, CloudFormation's, a URL, a queue."""
 
 import json
+import os
 from typing import Any, Dict, List, Optional, Tuple
 from urllib.parse import quote
 
-from calor.agent import durable, keystone
+from calor.agent import durable, keystone, queues
 from calor.agent.collecting import Collection, Collector
 from calor.agent.deployments import parse_all
 from calor.agent.identity import Refused
@@ -83,31 +84,45 @@ class Cfn(Polled):
 
 
 class Request(Polled):
-    """POLL_TEMP_URL: a JSON document at an address."""
+    """POLL_TEMP_URL: a JSON document at an address, fetched again only when its ETag is another."""
 
     name = "request"
 
     def __init__(self, url: str, trust: tls.Trust) -> None:
         super(Request, self).__init__()
         self._url, self._trust = url, trust
+        self._tag = ""
+        self._known: Dict[str, Any] = {}
 
     def metadata(self) -> Dict[str, Any]:
-        answer = httpclient.request("GET", self._url, None, None, 20.0, self._trust)
+        headers = {"If-None-Match": self._tag} if self._tag else {}
+        answer = httpclient.request("GET", self._url, None, headers, 20.0, self._trust)
+        if answer.status == 304:
+            return self._known
         if not answer.ok:
             raise Refused("metadata address", answer)
-        return _map(answer)
+        self._known = _map(answer)
+        tag = answer.headers.get("etag", "")
+        self._tag = tag if not tag or tag.startswith(('"', "W/")) else '"{}"'.format(tag)
+        return self._known
 
 
-class LocalFile(Polled):
-    """The metadata that cloud-init left on disk at boot."""
+class Zaqar(Polled):
+    """ZAQAR_MESSAGE: each message is the whole metadata; the newest counts, kept on disk before it leaves the queue."""
 
-    name = "heat_local"
+    name = "zaqar"
 
-    def __init__(self, path: str) -> None:
-        super(LocalFile, self).__init__()
-        self._path = path
+    def __init__(self, queue: queues.Queue, path: str) -> None:
+        super(Zaqar, self).__init__()
+        self._queue, self._path = queue, path
 
     def metadata(self) -> Dict[str, Any]:
+        messages = self._queue.messages()
+        known = [one for one in messages if isinstance(one.body, dict)]
+        if known:
+            durable.write_json(self._path, known[-1].body)
+        for message in messages:
+            self._queue.remove(message)
         return durable.read_map(self._path)
 
 
@@ -119,22 +134,42 @@ def _map(answer: httpclient.Answer) -> Dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def from_configuration(sections: Dict[str, Dict[str, Any]], trust: tls.Trust) -> List[Collector]:
-    """The sources that os-collect-config's configuration (its metadata key or its file) describes."""
-    found: List[Collector] = []
-    heat, cfn, request = (sections.get(name) or {} for name in ("heat", "cfn", "request"))
+def from_configuration(sections: Dict[str, Dict[str, Any]], trust: tls.Trust, state: str) -> List["Polled"]:
+    """The sources in the network that os-collect-config's configuration (its metadata key or its file) describes, in
+    its order."""
+    makers = (_cfn, _heat, _request, _zaqar)
+    found = [make(sections.get(make.__name__[1:]) or {}, trust, state) for make in makers]
+    return [one for one in found if one is not None]
+
+
+def _heat(heat: Dict[str, Any], trust: tls.Trust, state: str) -> Optional[Polled]:
     who = keystone.account(heat)
-    if who and heat.get("stack_id") and heat.get("resource_name"):
-        found.append(Heat(who, str(heat["stack_id"]), str(heat["resource_name"]), trust))
+    if not (who and heat.get("stack_id") and heat.get("resource_name")):
+        return None
+    return Heat(who, str(heat["stack_id"]), str(heat["resource_name"]), trust)
+
+
+def _cfn(cfn: Dict[str, Any], trust: tls.Trust, state: str) -> Optional[Polled]:
     keys = _pair(cfn)
-    if keys and cfn.get("metadata_url") and cfn.get("stack_name") and cfn.get("path"):
-        own = tls.Trust(str(cfn["ca_certificate"])) if cfn.get("ca_certificate") else trust
-        paths = cfn["path"] if isinstance(cfn["path"], list) else str(cfn["path"]).split("\n")
-        wanted = [str(path).strip() for path in paths if str(path).strip()]
-        found.append(Cfn(ec2.Endpoint(str(cfn["metadata_url"]), keys[0], keys[1], own), str(cfn["stack_name"]), wanted))
-    if request.get("metadata_url") not in (None, "", "null", "None"):
-        found.append(Request(str(request["metadata_url"]), trust))
-    return found
+    if not (keys and cfn.get("metadata_url") and cfn.get("stack_name") and cfn.get("path")):
+        return None
+    own = tls.Trust(str(cfn["ca_certificate"])) if cfn.get("ca_certificate") else trust
+    paths = cfn["path"] if isinstance(cfn["path"], list) else str(cfn["path"]).split("\n")
+    wanted = [str(path).strip() for path in paths if str(path).strip()]
+    return Cfn(ec2.Endpoint(str(cfn["metadata_url"]), keys[0], keys[1], own), str(cfn["stack_name"]), wanted)
+
+
+def _request(request: Dict[str, Any], trust: tls.Trust, state: str) -> Optional[Polled]:
+    url = request.get("metadata_url")
+    return None if url in (None, "", "null", "None") else Request(str(url), trust)
+
+
+def _zaqar(zaqar: Dict[str, Any], trust: tls.Trust, state: str) -> Optional[Polled]:
+    who, queue = keystone.account(zaqar), zaqar.get("queue_id")
+    if not (who and queue):
+        return None
+    own = tls.Trust(str(zaqar["ca_file"])) if zaqar.get("ca_file") else trust
+    return Zaqar(queues.Queue(who, str(queue), own), os.path.join(state, "zaqar.json"))
 
 
 def _pair(cfn: Dict[str, Any]) -> Optional[Tuple[str, str]]:

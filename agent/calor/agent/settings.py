@@ -15,6 +15,7 @@ VARIABLES = {
     "CALOR_HEARTBEAT": "heartbeat",
     "CALOR_POLL_MAX": "poll_max",
     "CALOR_RETRY_MAX": "retry_max",
+    "CALOR_STANDBY_AFTER": "standby_after",
     "CALOR_REPORT_CLOUD_INIT": "report_cloud_init",
 }
 
@@ -26,8 +27,9 @@ class SettingsError(Exception):
 class Settings(NamedTuple):
     """``server`` and ``instance_id`` are empty where the native protocol is not configured. Times are seconds:
     ``wait`` of a long poll, ``heartbeat`` between two beats of an idle guest, ``poll_max`` between two polls of
-    sources that cannot wait, ``retry_max`` between two tries of what fails. ``report_cloud_init``: the server wants to
-    know what cloud-init came to."""
+    sources that cannot wait, ``retry_max`` between two tries of what fails, ``standby_after`` until a server that was
+    never reached is given up for the sources of os-collect-config. ``report_cloud_init``: the server wants to know
+    what cloud-init came to."""
 
     server: str = ""
     instance_id: str = ""
@@ -38,6 +40,7 @@ class Settings(NamedTuple):
     heartbeat: float = 60.0
     poll_max: float = 30.0
     retry_max: float = 60.0
+    standby_after: float = 90.0
     report_cloud_init: bool = False
 
     @property

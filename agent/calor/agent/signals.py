@@ -4,9 +4,12 @@ import json
 from typing import Any, Dict, Optional
 from urllib.parse import quote
 
-from calor.agent import keystone
+from calor.agent import keystone, queues
 from calor.agent.identity import Refused
 from calor.cfntools import httpclient, tls
+
+MESSAGE_LIVES = 1209600
+"""Seconds: as long as the messaging service lets a message lie; the server may be away for a while."""
 
 
 def send(inputs: Dict[str, Any], outputs: Dict[str, Any], trust: tls.Trust) -> Optional[str]:
@@ -19,6 +22,9 @@ def send(inputs: Dict[str, Any], outputs: Dict[str, Any], trust: tls.Trust) -> O
     if transport == "NO_SIGNAL" or not transport:
         return "the deployment asks for no signal"
     who = keystone.account(inputs, prefix="deploy_")
+    if transport == "ZAQAR_SIGNAL" and who is not None and inputs.get("deploy_queue_id"):
+        queues.Queue(who, str(inputs["deploy_queue_id"]), trust).post(outputs, MESSAGE_LIVES)
+        return None
     if transport == "HEAT_SIGNAL" and who is not None:
         _by_api(who, inputs, outputs, trust)
         return None

@@ -1,0 +1,107 @@
+"""Sources on this machine, as os-collect-config knows them: files that were left here, and EC2's metadata."""
+
+import json
+import os
+import stat
+from typing import Any, Dict, List
+
+from calor.agent import durable
+from calor.agent.identity import Refused
+from calor.agent.places import Places
+from calor.agent.polled import Polled
+from calor.cfntools import httpclient
+
+LOCAL_DATA = "/var/lib/os-collect-config/local-data"
+EC2_URL = "http://169.254.169.254/latest/meta-data"
+EC2_TIME = 10.0
+DEPTH = 6
+
+
+class HeatLocal(Polled):
+    """The metadata that cloud-init left on disk at boot: the first of the files that is there."""
+
+    name = "heat_local"
+
+    def __init__(self, paths: List[str]) -> None:
+        super(HeatLocal, self).__init__()
+        self._paths = paths
+
+    def metadata(self) -> Dict[str, Any]:
+        for path in self._paths:
+            found = durable.read_map(path)
+            if found:
+                return found
+        return {}
+
+
+class Local(Polled):
+    """JSON files that somebody puts into a directory, by the names' order, later ones on top. What others than this
+    user could have written is refused."""
+
+    name = "local"
+
+    def __init__(self, directories: List[str]) -> None:
+        super(Local, self).__init__()
+        self._directories = directories
+
+    def metadata(self) -> Dict[str, Any]:
+        found: Dict[str, Any] = {}
+        for directory in self._directories:
+            for name in sorted(os.listdir(directory)) if os.path.isdir(directory) and _is_safe(directory) else []:
+                path = os.path.join(directory, name)
+                if os.path.isfile(path) and _is_safe(path):
+                    _lay_over(found, durable.read_map(path))
+        return found
+
+
+def _is_safe(path: str) -> bool:
+    known = os.stat(path)
+    return known.st_uid == os.getuid() and not known.st_mode & stat.S_IWOTH
+
+
+def _lay_over(found: Dict[str, Any], more: Dict[str, Any]) -> None:
+    """Deployments of several files are all meant; of anything else the later one counts."""
+    earlier = found.get("deployments")
+    found.update(more)
+    if isinstance(earlier, list) and isinstance(more.get("deployments"), list):
+        found["deployments"] = earlier + more["deployments"]
+
+
+class Ec2(Polled):
+    """The instance's EC2 metadata, once a boot: from the config drive's copy, else from the metadata service."""
+
+    name = "ec2"
+
+    def __init__(self, places: Places, url: str) -> None:
+        super(Ec2, self).__init__()
+        self._drive = places.under("/mnt/config/ec2/latest/meta-data.json")
+        self._url = url.rstrip("/")
+        self._known: Dict[str, Any] = {}
+
+    def metadata(self) -> Dict[str, Any]:
+        if not self._known:
+            self._known = durable.read_map(self._drive) or self._walk(self._url + "/", DEPTH)
+        return self._known
+
+    def _walk(self, url: str, depth: int) -> Dict[str, Any]:
+        found: Dict[str, Any] = {}
+        for name in self._get(url).splitlines():
+            key = name.split("=")[0].rstrip("/")
+            if "=" in name and "/public-keys" in url:
+                found[name.partition("=")[2]] = self._get(url + key + "/openssh-key")
+            elif name.endswith("/") and depth:
+                found[key] = self._walk(url + name, depth - 1)
+            elif name:
+                found[key] = self._get(url + name)
+        return found
+
+    def _get(self, url: str) -> str:
+        answer = httpclient.request("GET", url, None, None, EC2_TIME)
+        if not answer.ok:
+            raise Refused("EC2 metadata", answer)
+        return answer.text()
+
+
+def documents(found: Dict[str, Any]) -> str:
+    """Metadata as a cache file holds it."""
+    return json.dumps(found, indent=1, sort_keys=True)
