@@ -85,9 +85,9 @@ def _unpack_zip(archive: zipfile.ZipFile, tree: str) -> None:
         if os.path.normpath(info.filename) in links:
             continue
         path = archive.extract(info, tree)
-        mode = stat.S_IMODE(info.external_attr >> 16) & 0o777
-        if mode and not info.filename.endswith("/"):
-            os.chmod(path, mode)
+        mode = (info.external_attr >> 16) & 0o777
+        if mode:
+            os.chmod(path, mode | 0o700 if os.path.isdir(path) else mode)
     for name, target in links.items():
         os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)
         os.symlink(target, os.path.join(tree, name))
