@@ -59,6 +59,10 @@ class ActionInProgress(Conflict):
     pass
 
 
+class PlanOutdated(Conflict):
+    """An update was bound to a plan, and something has changed since."""
+
+
 class NotSupported(BadRequest):
     """Refused in this state or for this type (Heat's NotSupported)."""
 

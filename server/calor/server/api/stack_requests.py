@@ -37,6 +37,12 @@ def read_update(body: Mapping[str, Any], limits: Limits) -> StackRequest:
     return _read(body, limits, needs_template=not existing, existing=existing)
 
 
+def read_plan(body: Mapping[str, Any], limits: Limits, name: str) -> StackRequest:
+    """The body of an update, PUT's or (``existing``) PATCH's."""
+    existing = as_flag("existing", body.get("existing") or False)
+    return _read(body, limits, needs_template=not existing, name=name, existing=existing)
+
+
 def read_patch(body: Mapping[str, Any], limits: Limits) -> StackRequest:
     """PATCH: what is not given stays as it was."""
     return _read(body, limits, needs_template=False, existing=True)

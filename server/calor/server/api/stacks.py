@@ -1,12 +1,16 @@
 """REST v1: stacks and what belongs to one (template, environment, files, outputs, actions)."""
 
+from dataclasses import replace
+
 from aiohttp import web
 
 from calor.server.api import stack_json, stack_requests
 from calor.server.api.calls import Call, accepted, json_answer
 from calor.server.api.faults import HTTPBadRequest
 from calor.server.api.links import base_url, link, stack_url
+from calor.server.api.plans import HEADER as PLAN_HEADER
 from calor.server.api.queries import flag, stack_query
+from calor.server.engine.views import StackRequest
 from calor.server.errors import StackValidationFailed
 
 ACTIONS = ("suspend", "resume", "check", "cancel_update", "cancel_without_rollback")
@@ -81,14 +85,19 @@ async def show(call: Call) -> web.Response:
 
 async def update(call: Call) -> web.Response:
     wanted = stack_requests.read_update(await call.body(), call.limits)
-    await call.services.stacks.update(call.caller, *call.stack, wanted)
+    await call.services.stacks.update(call.caller, *call.stack, _bound(call, wanted))
     return accepted()
 
 
 async def update_patch(call: Call) -> web.Response:
     wanted = stack_requests.read_patch(await call.body(), call.limits)
-    await call.services.stacks.update(call.caller, *call.stack, wanted)
+    await call.services.stacks.update(call.caller, *call.stack, _bound(call, wanted))
     return accepted()
+
+
+def _bound(call: Call, wanted: StackRequest) -> StackRequest:
+    """An update may be bound to a plan: it is refused (409) if anything has changed since."""
+    return replace(wanted, plan=call.request.headers.get(PLAN_HEADER, ""))
 
 
 async def preview_update(call: Call) -> web.Response:

@@ -121,6 +121,7 @@ HEATS = (*BASE, *ACTIONS, *CLOUDFORMATION, *RESOURCES, *SOFTWARE, *STACKS, *CATA
 
 OWN = (
     Rule("stacks:progress", READER, "Show what goes on inside the instances of a stack."),
+    Rule("stacks:plan", MEMBER, "Plan an update or a creation."),
     Rule("stacks:logs", READER, "Read what deployments print."),
     Rule("software_deployments:cancel", MEMBER, "End a deployment that runs."),
     Rule("software_deployments:run", MEMBER, "Run a deployment's config on demand."),

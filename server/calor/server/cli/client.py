@@ -56,11 +56,16 @@ class Client:
         return self._call("GET", path, params=params, timeout=60 + float(query.get("wait") or 0)).json()
 
     def send(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Any:
         """The JSON answered; None where there is none."""
         more: dict[str, Any] = {} if body is None else {"json": dict(body)}
-        answer = self._call(method, path, params=dict(query or {}), **more)
+        answer = self._call(method, path, params=dict(query or {}), headers=dict(headers or {}), **more)
         is_json = "json" in answer.headers.get("Content-Type", "")
         return answer.json() if is_json and answer.content else None
 

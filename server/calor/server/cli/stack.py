@@ -6,6 +6,7 @@ _HERE = "calor.server.cli"
 COMMANDS = {
     "list": LazyCommand(f"{_HERE}.stack_show:list_stacks", "List stacks."),
     "show": LazyCommand(f"{_HERE}.stack_show:show", "Show a stack, its outputs and what its instances do."),
+    "plan": LazyCommand(f"{_HERE}.stack_plan:plan", "Show what an update would do, before it does."),
     "create": LazyCommand(f"{_HERE}.stack_change:create", "Create a stack."),
     "update": LazyCommand(f"{_HERE}.stack_change:update", "Update a stack."),
     "delete": LazyCommand(f"{_HERE}.stack_delete:delete", "Delete stacks."),

@@ -29,6 +29,14 @@ def describing(command: F) -> F:
         click.option("--wait", is_flag=True, help="Watch until it is done; the exit code tells how it ended."),
         click.option("--tags", metavar="A,B", help="Tags of the stack."),
         click.option("--timeout", type=click.IntRange(1), metavar="MINUTES", help="When to give up."),
+    ):
+        command = option(command)
+    return feeding(command)
+
+
+def feeding(command: F) -> F:
+    """Add what goes into a template: environments and parameters."""
+    for option in (
         click.option(
             "--parameter-file",
             "parameter_files",
@@ -70,6 +78,7 @@ def create(client: Client, name: str, template: Path, enable_rollback: bool, wai
 @click.option(
     "--clear-parameter", "cleared", multiple=True, metavar="NAME", help="With --existing: back to the default."
 )
+@click.option("--plan", "plan_id", metavar="ID", help="Only if nothing has changed since that `calor stack plan`.")
 @click.option("--rollback/--no-rollback", default=None, help="Whether to go back if the update fails.")
 @describing
 @connecting
@@ -80,6 +89,7 @@ def update(
     existing: bool,
     cleared: tuple[str, ...],
     rollback: bool | None,
+    plan_id: str | None,
     wait: bool,
     **given: Any,
 ) -> None:
@@ -92,7 +102,8 @@ def update(
     if rollback is not None:
         body["disable_rollback"] = not rollback
     path = client.stack_path(stack)
-    client.send("PATCH" if existing else "PUT", path, body)
+    bound = {"X-Calor-Plan": plan_id} if plan_id else None
+    client.send("PATCH" if existing else "PUT", path, body, headers=bound)
     if wait:
         raise click.exceptions.Exit(follow(client, path))
 
@@ -103,8 +114,8 @@ def body_of(
     environments: tuple[Path, ...],
     parameters: dict[str, str],
     parameter_files: dict[str, str],
-    timeout: int | None,
-    tags: str | None,
+    timeout: int | None = None,
+    tags: str | None = None,
 ) -> dict[str, Any]:
     """The request's body."""
     gathered = Gathered()

@@ -216,7 +216,7 @@ class ChildStacks:
             parse_environment(environment),
             nested.parameters,
             files,
-            _facade(bench, row),
+            facade_of(bench.blueprint, row.name, self._tools.sealing.value(row.meta) or {}, row.deletion_policy),
         )
         revision = self._blueprints.stored(
             str(uuid.uuid4()),
@@ -329,11 +329,10 @@ def _surroundings(bench: Bench, row: ResourceRow, nested: Nested) -> tuple[Mappi
     return inner, bench.blueprint.files if nested.files is None else nested.files
 
 
-def _facade(bench: Bench, row: ResourceRow) -> Mapping[str, Any]:
-    definition = bench.blueprint.definition(row.name)
-    return {"metadata": bench.tools.sealing.value(row.meta) or {}, "deletion_policy": row.deletion_policy} | {
-        "update_policy": dict(definition.update_policy)
-    }
+def facade_of(blueprint: Blueprint, name: str, metadata: Mapping[str, Any], policy: str) -> Mapping[str, Any]:
+    """What a template that implements a resource may ask of it (``resource_facade``)."""
+    definition = blueprint.definition(name)
+    return {"metadata": metadata, "deletion_policy": policy} | {"update_policy": dict(definition.update_policy)}
 
 
 def _rule(bench: Bench, row: ResourceRow, nested: Nested) -> Mapping[str, Any]:

@@ -21,6 +21,7 @@ from calor.server.engine.journal import Journal
 from calor.server.engine.leases import Leases
 from calor.server.engine.mailboxes import Mailboxes
 from calor.server.engine.messaging import QueueService
+from calor.server.engine.plan_service import PlanService
 from calor.server.engine.progress import ProgressService
 from calor.server.engine.pushing import Pushes
 from calor.server.engine.receiving import Receiver
@@ -112,6 +113,7 @@ class Orchestrator:
         self.stacks = StackService(tools, self._trees, blueprints)
         self.resources = ResourceService(tools, self._trees, blueprints, receiver)
         self.events = EventService(tools)
+        self.plans = PlanService(tools, blueprints)
         self.configs = ConfigService(tools)
         self.deployments = DeploymentService(tools)
         self.runs = RunService(tools)

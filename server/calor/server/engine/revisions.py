@@ -68,8 +68,10 @@ class Blueprints:
         files: Mapping[str, str],
         facade: Mapping[str, Any] | None = None,
         unknown: list[Problem] | None = None,
+        *,
+        allow_missing: bool = False,
     ) -> Blueprint:
-        """See `blueprint.draw`."""
+        """See `blueprint.draw` and `template.bind`."""
         pseudo = Pseudo(
             stack_id=stack.id,
             stack_name=stack.name,
@@ -77,7 +79,7 @@ class Blueprints:
             region=stack.region,
             facade=facade,
         )
-        model = bind(template, environment, given, pseudo=pseudo, files=files)
+        model = bind(template, environment, given, pseudo=pseudo, files=files, allow_missing=allow_missing)
         return draw(model, self._registry, files, unknown)
 
     def keep(self, revision_id: str, blueprint: Blueprint) -> None:

@@ -8,7 +8,7 @@ caller *may* do it is the API's policy check before. A method that changes a sta
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from calor.server.engine import progress_views, views
+from calor.server.engine import plan_views, progress_views, views
 from calor.server.identity.callers import Caller
 
 
@@ -70,6 +70,12 @@ class Resources(Protocol):
     async def mark_unhealthy(
         self, caller: Caller, name: str, ident: str, resource: str, *, unhealthy: bool, reason: str
     ) -> None: ...
+
+
+class Plans(Protocol):
+    async def plan(self, caller: Caller, request: views.StackRequest) -> plan_views.PlanView:
+        """Of an update where there is a stack of the request's name, else of a creation. Nothing is done."""
+        ...
 
 
 class Events(Protocol):
@@ -231,6 +237,8 @@ class Orchestrator(Protocol):
 
     @property
     def stacks(self) -> Stacks: ...
+    @property
+    def plans(self) -> Plans: ...
     @property
     def resources(self) -> Resources: ...
     @property

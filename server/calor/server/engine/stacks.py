@@ -9,6 +9,7 @@ from calor.server.engine.blueprint import Blueprint
 from calor.server.engine.checking import taken
 from calor.server.engine.finding import missing_stack
 from calor.server.engine.operation import Operation
+from calor.server.engine.plan_service import check_plan
 from calor.server.engine.requests import Wish
 from calor.server.engine.revisions import Blueprints
 from calor.server.engine.stack_answers import StackAnswers
@@ -69,6 +70,7 @@ class StackService(StackAnswers):
 
         async def work(operation: Operation) -> None:
             legality.check_update(operation.tree.root)
+            check_plan(request.plan, operation.tree.root, operation.tree.rows.values(), wish)
             revision = self._revision(stack, wish, blueprint)
             self._blueprints.keep(revision.id, blueprint)
             values: dict[str, Any] = {

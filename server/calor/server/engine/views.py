@@ -149,7 +149,7 @@ class StackRequest:
 
     ``environment_files`` are names in ``files``, merged in order; when given, ``environment`` is ignored.
     ``files_container`` names a container of the caller's object store with more files. ``clear_parameters`` and
-    ``existing`` belong to PATCH.
+    ``existing`` belong to PATCH. ``plan`` binds an update to a plan's id.
     """
 
     template: Mapping[str, Any] | str | None = None
@@ -165,6 +165,7 @@ class StackRequest:
     clear_parameters: Sequence[str] = ()
     existing: bool = False
     converge: bool = False
+    plan: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

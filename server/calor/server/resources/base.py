@@ -199,6 +199,8 @@ class ResourceType(Generic[P]):
     supports: ClassVar[frozenset[str]] = frozenset()
     """Of ``signal``, ``suspend``, ``resume``, ``check``, ``snapshot``."""
     is_nested: ClassVar[bool] = False
+    holds_data: ClassVar[bool] = False
+    """Its end takes what users have put there with it (a server, a volume, a database): plans mark that."""
     has_metadata_endpoint: ClassVar[bool] = False
     """Its metadata is polled by instances (OS::Nova::Server)."""
     any_properties: ClassVar[bool] = False

@@ -38,6 +38,7 @@ class Volume(ResourceType[VolumeProps]):
     """A volume. After a crash it is found by a metadata item that holds the row's id."""
 
     name, props = "OS::Cinder::Volume", VolumeProps
+    holds_data = True
     collection = VOLUMES
     ready = frozenset({"AVAILABLE"})
     failed = frozenset({"ERROR", "ERROR_RESTORING"})

@@ -32,6 +32,7 @@ class Server(ResourceType[ServerProps]):
     """A server. After a crash it is found by a metadata item that holds the row's id."""
 
     name, props = "OS::Nova::Server", ServerProps
+    holds_data = True
     collection = SERVERS
     supports = frozenset({"check", "suspend", "resume"})
     physical_name_limit = 53

@@ -1,0 +1,89 @@
+"""``calor stack plan``: what an update or a creation would do, and the id that binds an update to it."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from calor.server.cli.client import Client, connecting
+from calor.server.cli.stack_change import FILE, body_of, feeding
+
+SIGNS = {"create": "+", "update": "~", "replace": "±", "delete": "-"}
+COLOURS = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
+LONGEST = 100
+
+
+@click.command()
+@click.argument("stack")
+@click.option("-t", "--template", type=FILE, help="The template.")
+@click.option("--existing", is_flag=True, help="Keep what is not given as it is: template, environment, parameters.")
+@click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--detailed-exitcode", is_flag=True, help="End with 2 if anything would change, 0 if nothing would.")
+@feeding
+@connecting
+def plan(
+    client: Client,
+    stack: str,
+    template: Path | None,
+    existing: bool,
+    shape: str,
+    detailed_exitcode: bool,
+    **given: Any,
+) -> None:
+    """Show what would be done to STACK, resource by resource, nested ones included. Nothing is done.
+
+    The last line tells how to update the stack to exactly this: it is refused if anything has changed meanwhile.
+    """
+    if template is None and not existing:
+        raise click.UsageError("Give a --template, or --existing to keep the one that the stack has.")
+    body = body_of(template, **given) | {"stack_name": stack} | ({"existing": True} if existing else {})
+    found = client.send("POST", "/plans", body)["plan"]
+    if shape == "json":
+        click.echo(json.dumps(found, indent=2))
+    else:
+        for line in lines(found):
+            click.echo(line)
+    if detailed_exitcode and any(step["action"] != "none" for step in found["steps"]):
+        raise click.exceptions.Exit(2)
+
+
+def lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """The plan for a reader: what is lost first, then each step, then how to carry it out."""
+    counts, steps = found["counts"], [step for step in found["steps"] if step["action"] != "none"]
+    lost = [step for step in steps if step["destroys_data"]]
+    if lost:
+        names = ", ".join("/".join(step["path"]) for step in lost)
+        yield click.style(f"DESTROYS DATA in {len(lost)} resource{'s' * (len(lost) != 1)}: {names}", "red", bold=True)
+    yield (
+        f"{counts['create']} to create, {counts['update']} to update, {counts['replace']} to replace, "
+        f"{counts['delete']} to delete, {counts['none']} unchanged."
+    )
+    for step in steps:
+        yield from _step(step)
+    if counts["refused"]:
+        yield click.style(f"{counts['refused']} refused: the update would fail.", "red")
+    if found["id"] and steps:
+        yield f"To do exactly this: calor stack update --plan {found['id']} {found['stack_name']} …"
+
+
+def _step(step: Mapping[str, Any]) -> Iterator[str]:
+    action = step["action"]
+    more = " (kept: its deletion policy is Retain)" if step["retained"] else ""
+    lost = click.style(" DESTROYS DATA", "red", bold=True) if step["destroys_data"] else ""
+    head = f"{SIGNS[action]} {'/'.join(step['path'])} ({step['resource_type']}): {action}{more}"
+    yield click.style(head, COLOURS[action]) + lost
+    for reason in step["reasons"]:
+        yield f"    because {reason}"
+    for change in step["changes"]:
+        new = _shown(change["new"])
+        text = new if action == "create" else f"{_shown(change['old'])} → {new}"
+        yield f"    {change['property']}: {text}" + ("  (forces replacement)" if change["forces_replacement"] else "")
+    if step["refused"]:
+        yield click.style(f"    refused: {step['refused']}", "red")
+
+
+def _shown(value: Any) -> str:
+    text = value if value == "(known after create)" else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
