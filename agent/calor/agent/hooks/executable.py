@@ -5,7 +5,7 @@ import os
 from typing import Optional
 
 from calor.agent import outputs
-from calor.agent.hooks import contract
+from calor.agent.hooks import contract, large_answers
 
 
 class Executable(contract.Hook):
@@ -37,8 +37,10 @@ class Executable(contract.Hook):
 
     @staticmethod
     def _answer(job: contract.Job) -> Optional[dict]:  # type: ignore[type-arg]  # Python 3.6
-        if not os.path.exists(job.stdout) or os.path.getsize(job.stdout) > 16 * outputs.LIMIT:
+        if not os.path.exists(job.stdout):
             return None
+        if os.path.getsize(job.stdout) > 2 * outputs.LIMIT:
+            return large_answers.read(job.stdout)
         try:
             with open(job.stdout, "rb") as source:
                 found = json.loads(source.read().decode("utf-8"))

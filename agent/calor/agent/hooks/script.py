@@ -15,7 +15,7 @@ class Script(contract.Hook):
         return contract.OutputFiles(job, "HEAT_SCRIPT_OUTPUTS", "/var/run/heat-config/heat-config-script")
 
     def prepare(self, job: contract.Job) -> Optional[contract.Command]:
-        text = contract.as_text(job.config)
+        text = _unix(contract.as_text(job.config))
         if not text.strip():
             return None
         working = job.places.heat(job.environment, "HEAT_SCRIPT_WORKING", "/var/lib/heat-config/heat-config-script")
@@ -35,6 +35,13 @@ class Script(contract.Hook):
 
     def finish(self, job: contract.Job, code: int) -> contract.Finished:
         return contract.with_declared(job, code, self._outputs(job))
+
+
+def _unix(text: str) -> str:
+    """A script written on Windows, by its first line or by all of them: no interpreter is named with a CR."""
+    ends = text.count("\r\n")
+    is_dos = text.partition("\n")[0].endswith("\r") or ends == text.count("\n")
+    return text.replace("\r\n", "\n") if ends and is_dos else text
 
 
 def _interpreter(text: str) -> List[str]:
