@@ -29,6 +29,7 @@ class Picture:
     name: str
     status: str
     reason: str = ""
+    began: str = ""
     resources: list[dict[str, Any]] = field(default_factory=list)
     progress: dict[str, Any] = field(default_factory=lambda: {"guests": [], "deployments": []})
 
@@ -72,7 +73,9 @@ def taken(client: Client, path: str) -> Picture:
         if fault.status != 404:
             raise
         return Picture(path.split("/")[2], "DELETE_COMPLETE")
-    return Picture(found["stack_name"], found["stack_status"], found["stack_status_reason"], resources, progress)
+    began = found["updated_time"] or found["creation_time"]
+    status, reason = found["stack_status"], found["stack_status_reason"]
+    return Picture(found["stack_name"], status, reason, began, resources, progress)
 
 
 def _each_moment(client: Client, path: str, put: Callable[[Picture], None], lines: Lines) -> Picture:
@@ -83,7 +86,8 @@ def _each_moment(client: Client, path: str, put: Callable[[Picture], None], line
         page = client.get(f"{path}/logs", since=since)
         since = page["next"]
         for piece in page["pieces"]:
-            lines.add(piece)
+            if piece["time"] >= picture.began:  # both in whole seconds; what was printed before is no news
+                lines.add(piece)
         put(picture)
         if picture.is_over and not page["pieces"]:
             lines.close()
@@ -117,7 +121,9 @@ def _facts(picture: Picture) -> dict[str, str]:
         found[f"{guest['resource_name']} (instance)"] = guest["state"]
     for run in picture.progress["deployments"]:
         step = step_of(run)
-        found[f"{run['resource_name']} on {run['server_name']}"] = run["state"] + (f", {step}" if step else "")
+        which = f" (run {run['id'][:8]})" if run["on_demand_of"] else ""
+        name = f"{run['resource_name']}{which} on {run['server_name']}"
+        found[name] = run["state"] + (f", {step}" if step else "")
     return {**found, picture.name: picture.status}
 
 

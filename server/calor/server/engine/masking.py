@@ -70,9 +70,9 @@ def _whole_characters(data: bytes) -> int:
     """The length without a UTF-8 character at the end of which bytes are missing."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
-        if byte >= 0xC0:
+        if 0xC2 <= byte <= 0xF4:
             needed = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
             return len(data) - back if needed > back else len(data)
-        if byte < 0x80:
+        if not 0x80 <= byte < 0xC0:
             break
     return len(data)

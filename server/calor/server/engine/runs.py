@@ -1,5 +1,6 @@
 """The service of runs: deployments ended before their time, and configs run on demand (F192)."""
 
+import json
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
@@ -165,11 +166,21 @@ def chosen_action(config: Config, wanted: Any, last: str) -> str:
     action = str(wanted or last)
     if config.group != "component":
         return action
-    parts = config.config.get("configs") or () if isinstance(config.config, Mapping) else ()
+    parts = _parts(config.config)
     known = sorted({str(one) for part in parts for one in part.get("actions") or ("CREATE", "UPDATE")})
     if action not in known:
         raise BadRequest(f"The component has no config for the action {action}; it has {', '.join(known) or 'none'}.")
     return action
+
+
+def _parts(content: Any) -> Sequence[Mapping[str, Any]]:
+    """The configs of a component, which is a map or its JSON text."""
+    if isinstance(content, str):
+        try:
+            content = json.loads(content)
+        except ValueError as exc:
+            raise BadRequest(f"The component is no JSON: {exc}.") from exc
+    return content.get("configs") or () if isinstance(content, Mapping) else ()
 
 
 def _inputs(config: Config, action: str, values: Mapping[str, Any]) -> list[Mapping[str, Any]]:

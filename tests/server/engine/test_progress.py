@@ -1,0 +1,362 @@
+"""Where deployments are, what they print, ended before their time, and run on demand."""
+
+import asyncio
+import base64
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from agent_hosts import deployed, exists, guest_of, polled, result_of
+from engine_world import USER, running
+
+from calor.server.engine.masking import MASK, Masker
+from calor.server.engine.progress_views import OutputQuery, RunState
+from calor.server.engine.run_states import percent_of
+from calor.server.errors import BadRequest, Conflict, EntityNotFound, Forbidden
+from calor.server.identity import Caller
+
+SECRET = "s3cret-w0rd"
+STRANGER = Caller(user_id="u2", project_id="p2", roles=frozenset({"member"}), user_name="u2", token="t2")
+
+
+# --- hiding secrets, pure ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", range(30))
+def test_a_secret_across_the_border_of_two_pieces_is_hidden(cut: int) -> None:
+    data = f"before {SECRET} after ü {SECRET}".encode()
+    masker, shown, at = Masker([SECRET, "s3"]), b"", 0
+    for end, final in ((cut, False), (len(data), True)):
+        part, length = masker.piece(data[at:end], final=final)
+        shown, at = shown + part, at + length
+    assert at == len(data)
+    assert shown == f"before {MASK.decode()} after ü {MASK.decode()}".encode()
+
+
+def test_half_a_character_and_what_may_begin_a_secret_wait_for_the_next_piece() -> None:
+    masker = Masker([SECRET])
+    assert masker.piece("aü".encode()[:-1], final=False) == (b"a", 1)
+    assert masker.piece(b"a s3cre", final=False) == (b"a ", 2)
+    assert masker.piece(b"\xff\xfe", final=True) == (b"\xff\xfe", 2)
+
+
+def test_the_rest_of_a_secret_after_a_gap_is_hidden() -> None:
+    assert Masker([SECRET]).piece(b"t-w0rd and more\n", final=True, after_gap=True) == (MASK + b" and more\n", 16)
+
+
+def test_percent_is_of_the_steps_that_are_done() -> None:
+    assert [percent_of(text) for text in ("3/4 x", "task 1 of 5: y", "9/3", "none")] == [50, 0, None, None]
+
+
+# --- states ------------------------------------------------------------------------------------------------
+
+
+def with_secret(count: int = 1) -> dict[str, Any]:
+    template = deployed(count, input_values={"word": {"get_param": "word"}})
+    return {**template, "parameters": {"word": {"type": "string", "hidden": True}}}
+
+
+async def started(hosts: Any, name: str = "steps") -> tuple[Any, Any, Any]:
+    """A stack with one deployment, its guest, and what the guest was told."""
+    stack = await hosts.create(name, with_secret(), parameters={"word": SECRET})
+    who, _ = await guest_of(hosts, stack)
+    return stack, who, await polled(hosts, who)
+
+
+def mark_of(found: Any) -> dict[str, str]:
+    return {name: found.deployments[0]["calor"][name] for name in ("run_id", "deployment_id")}
+
+
+async def run_of(hosts: Any, stack: Any) -> Any:
+    return (await hosts.orchestrator.progress.show(USER, stack.name, stack.id)).runs[0]
+
+
+def beat(found: Any, **more: Any) -> dict[str, Any]:
+    return {"state": "running", "interval": 4, "running": [{**mark_of(found), "step": "d0", **more}]}
+
+
+async def test_f190_a_deployment_is_queued_fetched_running_unreachable_finished(hosts: Any, world: Any) -> None:
+    stack = await hosts.create("steps", with_secret(), parameters={"word": SECRET})
+    who, _ = await guest_of(hosts, stack)
+    await exists(hosts, stack, "d0")
+    await hosts.until(lambda: _has_runs(hosts, stack))
+    assert (await run_of(hosts, stack)).state is RunState.QUEUED
+    found = await polled(hosts, who)
+    assert (await run_of(hosts, stack)).state is RunState.FETCHED
+    await hosts.orchestrator.guests.heartbeat(who, beat(found, doing="2/4 unpack", tail=f"has {SECRET}"))
+    now = await run_of(hosts, stack)
+    assert (now.state, now.step, now.percent) == (RunState.RUNNING, "2/4 unpack", 25)
+    assert now.last_output == f"has {MASK.decode()}"
+    world.clock.shift += timedelta(seconds=20)
+    assert (await run_of(hosts, stack)).state is RunState.UNREACHABLE
+    guests = (await hosts.orchestrator.progress.show(USER, stack.name, stack.id)).guests
+    assert [guest.state for guest in guests] == ["unreachable"]
+    await hosts.orchestrator.guests.result(who, result_of(found))
+    await hosts.reached(stack, "CREATE_COMPLETE")
+    assert (await run_of(hosts, stack)).state is RunState.FINISHED
+
+
+async def _has_runs(hosts: Any, stack: Any) -> bool:
+    return bool((await hosts.orchestrator.progress.show(USER, stack.name, stack.id)).runs)
+
+
+async def test_a_run_cut_short_is_interrupted(hosts: Any) -> None:
+    stack, who, found = await started(hosts)
+    await hosts.orchestrator.guests.result(who, {**result_of(found), "outcome": "interrupted", "reason": "reboot"})
+    await hosts.reached(stack, "CREATE_FAILED")
+    assert (await run_of(hosts, stack)).state is RunState.INTERRUPTED
+
+
+async def test_the_reason_of_a_failure_hides_secrets(hosts: Any) -> None:
+    stack, who, found = await started(hosts)
+    await hosts.orchestrator.guests.result(who, result_of(found, code=1, deploy_stderr=f"login {SECRET} refused"))
+    view = await hosts.reached(stack, "CREATE_FAILED")
+    assert "refused" in view.status_reason
+    assert SECRET not in view.status_reason
+
+
+# --- output ------------------------------------------------------------------------------------------------
+
+
+async def sent(hosts: Any, who: Any, found: Any, text: bytes, offset: int, **more: Any) -> Any:
+    piece = {"stream": "stdout", "offset": offset, "data": base64.b64encode(text).decode()}
+    body = {**mark_of(found), "attempt": 1, "pieces": [piece], **more}
+    return await hosts.orchestrator.guests.output(who, body)
+
+
+async def output(hosts: Any, stack: Any, **query: Any) -> Any:
+    return await hosts.orchestrator.progress.output(USER, stack.name, stack.id, OutputQuery(**query))
+
+
+async def printed(hosts: Any, stack: Any) -> bytes:
+    return b"".join(piece.data for piece in (await output(hosts, stack)).pieces)
+
+
+async def test_output_comes_in_pieces_none_doubled_or_lost_and_without_secrets(hosts: Any) -> None:
+    stack, who, found = await started(hosts)
+    assert (await sent(hosts, who, found, b"one\nsay s3c", 0))["stdout"] == 8
+    assert (await sent(hosts, who, found, b"one\nsay s3c", 0))["stdout"] == 8  # the answer was lost
+    assert (await sent(hosts, who, found, b"ay " + SECRET.encode() + b"\n\xff\xfe", 5))["stdout"] == 22
+    assert await printed(hosts, stack) == b"one\nsay " + MASK + b"\n\xff\xfe"
+    assert not (await output(hosts, stack)).over
+    assert (await run_of(hosts, stack)).last_output.startswith("one\nsay ******")
+
+
+async def test_who_follows_is_woken_and_told_when_it_is_over(hosts: Any) -> None:
+    stack, who, found = await started(hosts)
+    waiting = asyncio.create_task(output(hosts, stack, wait=10.0))
+    await asyncio.sleep(0.05)
+    await sent(hosts, who, found, b"hello\n", 0)
+    page = await asyncio.wait_for(waiting, 2)
+    assert [(piece.place.resource_name, piece.data) for piece in page.pieces] == [("d0", b"hello\n")]
+    assert not page.over
+    await hosts.orchestrator.guests.result(who, result_of(found))
+    await hosts.reached(stack, "CREATE_COMPLETE")
+    assert (await output(hosts, stack, since=page.next, wait=10.0)).over
+
+
+async def test_output_outlives_a_restart_its_server_and_its_stack(hosts: Any, world: Any) -> None:
+    stack, who, found = await started(hosts)
+    await sent(hosts, who, found, b"first\n", 0)
+    async with running(world) as other:
+        other.orchestrator._tools.registry._types.update(hosts.orchestrator._tools.registry._types)
+        assert (await sent(other, who, found, b"first\nsecond\n", 0))["stdout"] == 13
+    await hosts.orchestrator.guests.result(who, result_of(found))
+    await hosts.reached(stack, "CREATE_COMPLETE")
+    await hosts.delete(stack)
+    await hosts.reached(stack, "DELETE_COMPLETE")
+    assert await printed(hosts, stack) == b"first\nsecond\n"
+    with pytest.raises(EntityNotFound):
+        await hosts.orchestrator.progress.output(STRANGER, stack.name, stack.id, OutputQuery())
+    await hosts.orchestrator._tools.outputs.forget_older(timedelta(seconds=-5))
+    assert await printed(hosts, stack) == b""
+
+
+async def test_output_of_an_agent_that_does_not_stream_is_there_once_it_has_ended(hosts: Any) -> None:
+    stack, who, found = await started(hosts)
+    await hosts.orchestrator.guests.result(who, result_of(found, deploy_stdout=f"whole {SECRET}\n"))
+    await hosts.reached(stack, "CREATE_COMPLETE")
+    assert await printed(hosts, stack) == b"whole " + MASK + b"\n"
+
+
+async def test_only_the_tail_of_endless_output_is_kept(hosts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calor.server.engine.run_outputs.KEPT", 1000)
+    stack, who, found = await started(hosts)
+    for number in range(20):
+        await sent(hosts, who, found, b"%099d\n" % number, number * 100)
+    kept = await printed(hosts, stack)
+    assert len(kept) < 1500
+    assert kept.endswith(b"%099d\n" % 19)
+
+
+async def test_another_guests_output_is_refused_and_that_of_a_former_run_is_not_wanted(hosts: Any) -> None:
+    _, who, found = await started(hosts)
+    _, other, _ = await started(hosts, "other")
+    with pytest.raises(Forbidden):
+        await sent(hosts, other, found, b"x", 0)
+    with pytest.raises(BadRequest):
+        await sent(hosts, who, found, b"x", -1)
+    assert await sent(hosts, who, found, b"x", 0, run_id="former") is None
+
+
+# --- ending a run ------------------------------------------------------------------------------------------
+
+
+async def test_a_cancelled_run_is_ended_by_its_guest_and_fails_with_the_name_of_who_asked(hosts: Any) -> None:
+    stack, who, found = await started(hosts)
+    mark = mark_of(found)
+    assert await hosts.orchestrator.guests.heartbeat(who, beat(found)) == []
+    view = await hosts.orchestrator.runs.cancel(USER, mark["deployment_id"])
+    assert view.state is RunState.CANCELLING
+    told = await hosts.orchestrator.guests.deployments(who, since=found.version, wait=5)
+    assert told.cancelled == [mark["run_id"]]
+    assert await hosts.orchestrator.guests.heartbeat(who, beat(found)) == [mark["run_id"]]
+    cut = {**result_of(found, code=-1, deploy_stdout="half done"), "outcome": "interrupted", "reason": "told to stop"}
+    await hosts.orchestrator.guests.result(who, cut)
+    stack_view = await hosts.reached(stack, "CREATE_FAILED")
+    assert "cancelled by user1" in stack_view.status_reason
+    assert "half done" in stack_view.status_reason
+    assert (await run_of(hosts, stack)).state is RunState.CANCELLED
+    with pytest.raises(Conflict):
+        await hosts.orchestrator.runs.cancel(USER, mark["deployment_id"])
+
+
+async def test_a_run_that_ended_before_its_cancellation_came_counts_as_it_ended(hosts: Any) -> None:
+    stack, who, found = await started(hosts)
+    await hosts.orchestrator.runs.cancel(USER, mark_of(found)["deployment_id"])
+    await hosts.orchestrator.guests.result(who, result_of(found))
+    await hosts.reached(stack, "CREATE_COMPLETE")
+
+
+async def test_a_cancelled_run_ends_though_its_guest_says_nothing(hosts: Any, world: Any) -> None:
+    stack, _, found = await started(hosts)
+    await hosts.orchestrator.runs.cancel(USER, mark_of(found)["deployment_id"])
+    await hosts.orchestrator.runs.end_overdue()
+    assert await hosts.state(stack) == "CREATE_IN_PROGRESS"
+    world.clock.shift += timedelta(seconds=31)
+    await hosts.orchestrator.runs.end_overdue()
+    view = await hosts.reached(stack, "CREATE_FAILED")
+    assert "did not confirm within 30 s" in view.status_reason
+
+
+async def test_a_run_that_no_guest_was_told_of_is_cancelled_at_once_and_never_told(hosts: Any) -> None:
+    stack = await hosts.create("queued", with_secret(), parameters={"word": SECRET})
+    await hosts.until(lambda: _has_runs(hosts, stack))
+    await hosts.orchestrator.runs.cancel(USER, (await run_of(hosts, stack)).id)
+    await hosts.reached(stack, "CREATE_FAILED")
+    server_id = (await run_of(hosts, stack)).server_id
+    assert await hosts.orchestrator._tools.deployments.heat_json(server_id) == []
+
+
+async def test_an_update_ends_the_run_that_it_makes_moot(hosts: Any) -> None:
+    stack, who, found = await started(hosts)
+    await hosts.orchestrator.guests.heartbeat(who, beat(found))
+    await hosts.action(stack, "cancel_without_rollback")
+    await hosts.reached(stack, "CREATE_FAILED")
+    assert await hosts.orchestrator.guests.heartbeat(who, beat(found)) == []
+    template = with_secret()
+    template["resources"]["c"]["properties"]["config"] = "another"
+    await hosts.update(stack, template, parameters={"word": SECRET})
+
+    async def is_told() -> bool:
+        return mark_of(found)["run_id"] in await hosts.orchestrator.guests.heartbeat(who, beat(found))
+
+    await hosts.until(is_told)
+
+
+async def test_nobody_cancels_what_is_another_projects(hosts: Any) -> None:
+    _, _, found = await started(hosts)
+    with pytest.raises(EntityNotFound):
+        await hosts.orchestrator.runs.cancel(STRANGER, mark_of(found)["deployment_id"])
+
+
+# --- on demand ---------------------------------------------------------------------------------------------
+
+
+async def complete(hosts: Any) -> tuple[Any, Any, str]:
+    stack, who, found = await started(hosts, "demand")
+    await hosts.orchestrator.guests.result(who, result_of(found))
+    await hosts.reached(stack, "CREATE_COMPLETE")
+    return stack, who, mark_of(found)["deployment_id"]
+
+
+async def test_f192_an_action_runs_on_demand_and_is_recorded(hosts: Any) -> None:
+    stack, who, ident = await complete(hosts)
+    runs = hosts.orchestrator.runs
+    run = await runs.ask(USER, ident, {"action": "BACKUP", "input_values": {"target": "tape"}})
+    assert (run.action, run.asked_by, run.status, run.source_id) == ("BACKUP", "user1", "IN_PROGRESS", ident)
+    second = await runs.ask(USER, ident, {"action": "BACKUP"})
+    with pytest.raises(Conflict):
+        await runs.ask(USER, ident, {"action": "BACKUP", "policy": "refuse"})
+    told = await polled(hosts, who, 3)
+    mine = {one["calor"]["deployment_id"]: one for one in told.deployments}
+    inputs = {one["name"]: one["value"] for one in mine[run.id]["inputs"]}
+    assert (inputs["deploy_action"], inputs["target"], inputs["word"]) == ("BACKUP", "tape", SECRET)
+    assert "deploy_signal_id" not in inputs
+    place = [one["calor"]["deployment_id"] for one in told.deployments].index(run.id)
+    await hosts.orchestrator.guests.result(who, result_of(told, place, o="saved"))
+    ended = await runs.show(USER, ident, run.id)
+    assert (ended.status, ended.output_values["o"], ended.state) == ("COMPLETE", "saved", RunState.FINISHED)
+    assert [one.id for one in await runs.list(USER, ident)] == [run.id, second.id]
+    assert await hosts.state(stack) == "CREATE_COMPLETE"
+    told = await hosts.orchestrator.guests.deployments(who, since=0, wait=0)
+    assert run.id not in [one["calor"]["deployment_id"] for one in told.deployments]  # never run again
+
+
+async def test_f192_stock_clients_and_agents_of_others_see_no_run_on_demand(hosts: Any) -> None:
+    stack, _, ident = await complete(hosts)
+    run = await hosts.orchestrator.runs.ask(USER, ident, {"action": "BACKUP"})
+    listed = await hosts.orchestrator.deployments.list(USER, None)
+    assert [one.id for one in listed] == [ident]
+    assert len(await hosts.orchestrator._tools.deployments.heat_json(run.server_id)) == 1
+    await hosts.orchestrator.runs.cancel(USER, run.id)
+    await hosts.delete(stack)
+    await hosts.reached(stack, "DELETE_COMPLETE")
+    with pytest.raises(EntityNotFound):
+        await hosts.orchestrator.runs.show(USER, ident, run.id)
+
+
+async def test_a_component_runs_only_actions_that_it_has(hosts: Any) -> None:
+    template = deployed()
+    parts = {
+        "configs": [
+            {"actions": ["CREATE"], "config": "a", "tool": "script"},
+            {"actions": ["BACKUP"], "config": "b", "tool": "script"},
+        ]
+    }
+    template["resources"]["c"] = {"type": "OS::Heat::SoftwareComponent", "properties": parts}
+    del template["outputs"]
+    stack = await hosts.create("component", template)
+    who, _ = await guest_of(hosts, stack)
+    found = await polled(hosts, who)
+    await hosts.orchestrator.guests.result(who, result_of(found))
+    await hosts.reached(stack, "CREATE_COMPLETE")
+    ident = mark_of(found)["deployment_id"]
+    assert (await hosts.orchestrator.runs.ask(USER, ident, {"action": "BACKUP"})).action == "BACKUP"
+    with pytest.raises(BadRequest, match="BACKUP, CREATE"):
+        await hosts.orchestrator.runs.ask(USER, ident, {"action": "ROTATE"})
+
+
+# --- deleting without some resources ------------------------------------------------------------------------
+
+
+async def test_f031_a_failed_deletion_goes_on_without_a_resource_that_the_cloud_keeps(hosts: Any, world: Any) -> None:
+    stack, who, found = await started(hosts, "stuck")
+    await hosts.orchestrator.guests.result(who, result_of(found))
+    await hosts.reached(stack, "CREATE_COMPLETE")
+    with pytest.raises(Conflict, match="CREATE_COMPLETE"):
+        await hosts.stacks.delete(USER, stack.name, stack.id, retain=["host"])
+
+    def refuse(verb: str, kind: str, facts: Any) -> None:
+        if (verb, kind) == ("delete", "server"):
+            raise RuntimeError("it will not go")
+
+    world.cloud.faults.append(refuse)
+    await hosts.delete(stack)
+    await hosts.reached(stack, "DELETE_FAILED")
+    with pytest.raises(BadRequest, match="no resource ghost"):
+        await hosts.stacks.delete(USER, stack.name, stack.id, retain=["host", "ghost"])
+    (kept,) = await hosts.stacks.delete(USER, stack.name, stack.id, retain=["host"])
+    await hosts.reached(stack, "DELETE_COMPLETE")
+    assert (kept.name, kept.type) == ("host", "Test::Host")
+    assert list(world.cloud.records["server"]) == [kept.physical_id]
