@@ -163,6 +163,7 @@ def test_a_circle_is_told_instead_of_drawn(folder: Path) -> None:
     assert "in a circle: a → b → a" in answer.output
 
 
+@pytest.mark.slow
 def test_every_template_of_the_corpus_that_heat_accepts_is_read(shared: Path) -> None:
     """With the files that lie beside each, unknown types let through: no fault of the template's own is found."""
     root = shared / "corpus"

@@ -6,6 +6,7 @@ COMMANDS = {
     "server": LazyCommand("calor.server.cli.server:server", "Run the orchestration server."),
     "dev": LazyCommand("calor.server.cli.dev:dev", "Run the server with an embedded OpenStack cloud."),
     "validate": LazyCommand("calor.server.cli.validate:validate", "Check a template, without a server."),
+    "schema": LazyCommand("calor.server.cli.schema:schema", "Print a JSON Schema of HOT, for editors."),
     "graph": LazyCommand("calor.server.cli.graph:graph", "Print which resource needs which."),
     "stack": LazyCommand("calor.server.cli.stack:stack", "Create, watch and delete stacks."),
     "deployment": LazyCommand("calor.server.cli.deployment:deployment", "Cancel deployments, run them on demand."),
