@@ -89,4 +89,10 @@ test_packages() {
     sandbox_packages
     packages openssl mmdebstrap postgresql:/usr/lib/postgresql/*/bin/initdb mariadb-server-core:mariadbd \
         mariadb-client-core:mariadb
+    hook_packages
+}
+
+# The tools that the agent's hooks are tested with; no daemon among them, and nothing starts.
+hook_packages() {
+    packages git puppet-agent:puppet hiera docker-compose podman runc busybox-static:busybox
 }

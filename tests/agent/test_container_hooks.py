@@ -269,16 +269,29 @@ def test_the_real_docker_compose_reads_what_is_written(server, guest, deployment
 
 
 @pytest.fixture
-def podman(guest):
+def store():
+    """A folder with a short path, as podman wants it."""
+    found = tempfile.mkdtemp(prefix="pod", dir="/tmp")
+    yield found
+    subprocess.run(["umount", "-q", f"{found}/root/overlay", f"{found}/root/vfs"], capture_output=True, check=False)
+    shutil.rmtree(found, ignore_errors=True)
+
+
+@pytest.fixture
+def podman(guest, store):
     """podman with a store of its own, no network, and an image of one static program."""
     busybox = shutil.which("busybox")
     if os.getuid() != 0 or not shutil.which("podman") or not busybox:
         pytest.skip("no podman and busybox, or not root")
-    store = tempfile.mkdtemp(prefix="pod", dir="/tmp")  # podman wants a short path
     tool = guest.root / "bin/podman"
     tool.parent.mkdir()
+    runtime = "--runtime runc " if shutil.which("runc") else ""
+    (guest.root / "containers.conf").write_text(
+        '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n'
+    )
     tool.write_text(
-        f"#!/bin/sh\nexec {shutil.which('podman')} --root {store}/root --runroot {store}/run --storage-driver vfs "
+        f"#!/bin/sh\nexport CONTAINERS_CONF={guest.root}/containers.conf\n"
+        f"exec {shutil.which('podman')} {runtime}--root {store}/root --runroot {store}/run --storage-driver vfs "
         '--cgroup-manager cgroupfs --events-backend file "$@"\n'
     )
     tool.chmod(0o755)
@@ -299,8 +312,6 @@ def podman(guest):
     guest.environment["HEAT_DOCKER_CMD"] = str(tool)
     yield guest
     subprocess.run([tool, "rm", "-f", "-a", "-t", "0"], capture_output=True, check=False)
-    subprocess.run(["umount", "-q", f"{store}/root/overlay", f"{store}/root/vfs"], capture_output=True, check=False)
-    shutil.rmtree(store, ignore_errors=True)
 
 
 @pytest.mark.slow
