@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from memory_progress import MemoryProgress, MemoryRuns
 from memory_stacks import AT, MemoryEvents, MemoryResources, MemoryStacks
 
 from calor.server import identity
@@ -216,6 +217,8 @@ class MemoryOrchestrator:
         self.configs = MemoryConfigs()
         self.deployments = MemoryDeployments()
         self.guests = MemoryGuests()
+        self.runs = MemoryRuns()
+        self.progress = MemoryProgress()
         self.catalogue = MemoryCatalogue()
 
     async def start(self) -> None: ...
