@@ -54,6 +54,19 @@ async def test_a_token_opens_its_own_instance_only(guest: Any, engine: Any) -> N
     assert (await guest.get(f"{HERE}/deployments", headers={"X-Auth-Token": "admin:proj1"})).status == 401
 
 
+async def test_an_instance_without_a_key_pair_asks_the_cfn_api_as_itself(guest: Any, engine: Any) -> None:
+    headers = {"Authorization": f"Bearer {engine.guests.token()}"}
+    wanted = {"Action": "DescribeStackResource", "StackName": "shop", "LogicalResourceId": "server"}
+    answer = await guest.post(f"{HERE}/cfn", json=wanted, headers=headers)
+    assert (answer.status, answer.content_type) == (200, "application/xml")
+    assert '<Metadata>{"deployments": [{"id": "c1", "config": "&lt;&amp;&gt;"}]}</Metadata>' in await answer.text()
+    assert (await guest.post(f"{HERE}/cfn", json=wanted)).status == 401
+    assert (await guest.post(f"{HERE}/cfn", json={}, headers=headers)).status == 400
+    refused = await guest.post(f"{HERE}/cfn", json={**wanted, "Action": "DeleteStack"}, headers=headers)
+    assert refused.status == 403
+    assert "do not allow DeleteStack" in (await refused.json())["error"]["message"]
+
+
 async def test_the_agent_needs_no_token(guest: Any) -> None:
     answer = await guest.get(f"/agent/{'a' * 64}.pyz")
     assert (answer.status, await answer.read()) == (200, b"PK")
