@@ -20,7 +20,8 @@ from openstack_client import OpenStackClient
 
 CLIENT = OpenStackClient()
 COMPLETE = bool(os.environ.get("CALOR_TEST_COMPLETE"))
-LIMITS = ("no IPv6 here", "this machine's control groups are read-only")
+SANDBOXES = "tests/server/devcloud/sandbox/"
+LIMITS = ("no IPv6 here", "this machine's control groups are read-only", "podman cannot run containers here")
 """Reasons of skips that no set-up can mend."""
 CALOR = Path(sys.executable).with_name("calor")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -120,6 +121,13 @@ class DevCloud:
         found = self.json("stack", "show", stack)["outputs"]
         return {output["output_key"]: output.get("output_value") for output in found}
 
+    def eventually_said(self, server: str, text: str, seconds: float = 60) -> None:
+        """The server's console shows the text in time."""
+        until = time.monotonic() + seconds
+        while text not in (said := self.openstack("console", "log", "show", server)):
+            assert time.monotonic() < until, said
+            time.sleep(0.5)
+
     def tail(self, size: int = 6000) -> str:
         return self.state.with_suffix(".log").read_text()[-size:]
 
@@ -139,6 +147,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("root") and os.geteuid() != 0:
             item.add_marker(pytest.mark.skip(reason="this test needs root"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """``--dist loadfile``, but that the sandboxes' tests stay together: their servers have the same names, and so the
+    same control groups."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
+        def _split_scope(self, nodeid: str) -> str:
+            scope = str(super()._split_scope(nodeid))
+            return SANDBOXES if scope.startswith(SANDBOXES) else scope
+
+    return Together(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -26,7 +26,7 @@ CALOR = [sys.executable, "-m", "calor.server"]
 
 
 def calor(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*CALOR, *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run([*CALOR, *arguments], capture_output=True, text=True, timeout=180)
 
 
 def test_help_lists_every_verb_without_importing_it() -> None:
@@ -36,7 +36,7 @@ def test_help_lists_every_verb_without_importing_it() -> None:
         "except SystemExit: pass\n"
         "print(sorted(set(sys.modules) & {'aiohttp', 'sqlalchemy', 'openstack', 'oslo_config', 'alembic'}))"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=180).stdout
     assert all(name in shown for name in COMMANDS)
     assert shown.rstrip().endswith("[]")
 
@@ -170,7 +170,7 @@ class Server:
     def ready(self) -> dict[str, Any]:
         while not self.ready_file.exists():
             assert self.process.poll() is None, Path(self.log.name).read_text()
-            assert time.monotonic() - self.began < 30
+            assert time.monotonic() - self.began < 180, "it is not ready for minutes"
             time.sleep(0.01)
         record: dict[str, Any] = json.loads(self.ready_file.read_text())
         return record
@@ -178,7 +178,7 @@ class Server:
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:
         if self.process.poll() is None:
             self.process.send_signal(how)
-        code = self.process.wait(20)
+        code = self.process.wait(120)
         self.log.close()
         return code
 

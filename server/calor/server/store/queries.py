@@ -138,8 +138,11 @@ async def lease(database: Database, root_id: str) -> LeaseRow | None:
 
 
 async def acquire(database: Database, root_id: str, owner: str, *, now: datetime, until: datetime) -> LeaseRow | None:
-    """Take the lease of a tree if it is free, expired or ours already; None if another holds it."""
-    return await _take(database, root_id, owner, until, Lease.expires_at <= now, Lease.owner == owner)
+    """Take the lease of a tree if it is free, expired or ours already; None if another holds it.
+
+    One that was given back has no owner: it is free whatever the clock says, which may have been set back since.
+    """
+    return await _take(database, root_id, owner, until, Lease.expires_at <= now, Lease.owner.in_((owner, "")))
 
 
 async def seize(database: Database, root_id: str, owner: str, dead: str, *, until: datetime) -> LeaseRow | None:

@@ -14,6 +14,9 @@ from calor.server.devcloud.sandbox import enter
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
+BOX = f"box-{os.getpid()}"
+"""Where the control group of a server's name is looked at: another run of the tests may be beside this one."""
+
 
 async def test_a_server_runs_its_user_data_by_real_cloud_init(real_bench: Any) -> None:
     real_bench.told.user_data["web"] = b"#!/bin/sh\necho user-data of $(hostname) runs as $(id -un)\n"
@@ -159,12 +162,12 @@ async def test_several_servers_start_at_once(bench: Any) -> None:
 async def test_memory_is_limited_where_this_machine_allows_it(bench: Any) -> None:
     if "memory" not in bench.driver.describe()["limits"]:
         pytest.skip("this machine's control groups are read-only")
-    spec = replace(bench.spec("box"), ram_mb=64)
+    spec = replace(bench.spec(BOX), ram_mb=64)
     await bench.driver.spawn(spec)
-    status, _ = await bench.inside("box", "python3 -c 'x = bytearray(200 << 20)'")
+    status, _ = await bench.inside(BOX, "python3 -c 'x = bytearray(200 << 20)'")
     limit = [
         each.read_text()
-        for each in Path("/sys/fs/cgroup").glob("**/calor/box/memory.*")
+        for each in Path("/sys/fs/cgroup").glob(f"**/calor/{BOX}/memory.*")
         if each.name in ("memory.limit_in_bytes", "memory.max")
     ]
     assert [int(each) for each in limit] == [64 << 20]
@@ -190,10 +193,10 @@ async def test_nothing_is_left_and_this_machine_is_as_it_was(bench: Any, tmp_pat
     disk = tmp_path / "volume"
     disk.write_bytes(b"\0" * (1 << 20))
     await bench.driver.ensure_network("net-x", external=True, mtu=1500)
-    await bench.spawn("box", bench.port(11), bench.port(12, network="net-b", subnet="10.8.0"))
-    await bench.driver.attach("box", VolumeWiring(volume_id="v", path=disk, device="/dev/vdb"))
+    await bench.spawn(BOX, bench.port(11), bench.port(12, network="net-b", subnet="10.8.0"))
+    await bench.driver.attach(BOX, VolumeWiring(volume_id="v", path=disk, device="/dev/vdb"))
     assert await host_state() == before, "running servers change nothing here either"
-    inner = enter.find(bench.state, "box")
+    inner = enter.find(bench.state, BOX)
     namespaces = {os.readlink(inner.namespace(kind)) for kind in ("net", "mnt", "pid", "user")}
     await bench.driver.stop(keep=False)
     assert not inner.is_alive
@@ -201,7 +204,7 @@ async def test_nothing_is_left_and_this_machine_is_as_it_was(bench: Any, tmp_pat
     assert str(disk) not in await output_of("losetup", "--list", "--output", "BACK-FILE")
     assert not namespaces & {each for each in (await output_of("lsns", "-n", "-o", "NS")).split()}
     assert not list((bench.state / "servers").iterdir())
-    assert not list(Path("/sys/fs/cgroup").glob("**/calor/box"))
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/calor/{BOX}"))
     await bench.start()
 
 
