@@ -55,6 +55,10 @@ class Batch:
         self._changed = asyncio.Condition()
         self._opens_at = 0.0
 
+    @property
+    def is_limited(self) -> bool:
+        return self._size > 0
+
     @contextlib.asynccontextmanager
     async def turn(self, stop: Stop) -> AsyncIterator[None]:
         if not self._size:

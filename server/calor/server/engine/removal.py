@@ -46,7 +46,7 @@ async def _remove(bench: Bench, row: ResourceRow, stop: Stop) -> None:
         return
     await breakpoints.pause(bench, row.name, row, "pre-delete", stop)
     since = row.updated_at if row.status is Status.IN_PROGRESS else None  # a crash cut it short
-    if row.deletion_policy == "Retain" or row.external or kind is None:
+    if row.deletion_policy == "Retain" or row.external or kind is None or kind.instant:
         await _let_go(bench, row, stop, _begun(bench, row))
     elif kind.pure:
         await _physically(bench, row, kind, stop, None)

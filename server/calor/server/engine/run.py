@@ -1,8 +1,8 @@
 """The reconciler of one stack: starts what is ready, takes in what has ended, until the goal is reached or not."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from calor.server.engine.apply import Applying
 from calor.server.engine.bench import Bench, Superseded, WorkFailed
@@ -10,6 +10,7 @@ from calor.server.engine.failing import Unfinished
 from calor.server.engine.reasons import of_exception
 from calor.server.engine.removal import remove
 from calor.server.engine.stopping import Stop, StopKind, StopReason
+from calor.server.engine.together import GROUP, Flight, Group, Work, is_instant
 from calor.server.engine.tree import Tree
 from calor.server.engine.visits import visit
 from calor.server.engine.walk import Key, Task, Walk
@@ -33,16 +34,8 @@ class Outcome:
         return not self.reasons and self.stopped is None
 
 
-@dataclass(eq=False)
-class _Flight:
-    key: Key
-    generation: int
-    stop: Stop = field(default_factory=Stop)
-    task: "asyncio.Task[None] | None" = None
-    error: BaseException | None = None
-
-
-Work = Callable[[Key, Stop], Awaitable[None]]
+Blockers = Callable[[Key], set[Key]]
+"""What a key must wait for that has come up meanwhile."""
 
 
 class Run:
@@ -52,8 +45,8 @@ class Run:
     def __init__(self, tree: Tree, stack_id: str) -> None:
         self._tree = tree
         self._stack_id = stack_id
-        self._flights: dict[str, _Flight] = {}
-        self._ended: list[_Flight] = []
+        self._flights: dict[str, Flight] = {}
+        self._ended: list[Flight] = []
         self._woken = asyncio.Event()
         self._generation = 0
         self._stopped: StopReason | None = None
@@ -95,17 +88,11 @@ class Run:
         walk.extend(keys)
         surplus.add([row for row in self._tree.rows_of(self._stack_id) if row.name not in bench.blueprint.kinds])
 
-        async def work(key: Key, stop: Stop) -> None:
-            if key.task == Task.APPLY.value:
-                await Applying(bench, key.name, stop).run()
-            elif (row := self._tree.rows.get(key.subject)) is not None:  # else it has gone meanwhile
-                await remove(bench, row, stop)
-
         def ended(key: Key) -> None:
             if key.task == Task.APPLY.value:
                 surplus.add(surplus.replaced(key.name))
 
-        return await self._walk(walk, work, ended=ended, blockers=surplus.blockers)
+        return await self._walk(bench, walk, _apply_or_remove, ended=ended, blockers=surplus.blockers)
 
     async def empty(self, bench: Bench, keep: StopReason | None = None) -> Outcome:
         """Stop what is in flight and delete everything. Others go on where one fails."""
@@ -124,13 +111,8 @@ class Run:
             }
         )
 
-        async def work(key: Key, stop: Stop) -> None:
-            row = self._tree.rows.get(key.subject)
-            if row is not None:
-                await remove(bench, row, stop)
-
         while True:
-            outcome = await self._walk(walk, work, independent=True)
+            outcome = await self._walk(bench, walk, _apply_or_remove, independent=True)
             late = [row for row in self._tree.rows_of(self._stack_id) if Key.remove(row.name, row.id) not in walk]
             if not late or not outcome.is_good:
                 return outcome
@@ -151,19 +133,20 @@ class Run:
                     needs[keys[row.name]].add(keys[other])
         walk.extend(needs)
 
-        async def work(key: Key, stop: Stop) -> None:
-            if (row := self._tree.rows.get(key.subject)) is not None:
+        async def work(bench: Bench, key: Key, stop: Stop) -> None:
+            if (row := bench.tree.rows.get(key.subject)) is not None:
                 await visit(bench, row, action, stop)
 
-        return await self._walk(walk, work)
+        return await self._walk(bench, walk, work)
 
     async def _walk(
         self,
+        bench: Bench,
         walk: Walk,
         work: Work,
         *,
         ended: Callable[[Key], None] | None = None,
-        blockers: Callable[[Key], set[Key]] | None = None,
+        blockers: Blockers | None = None,
         independent: bool = False,
     ) -> Outcome:
         self._generation += 1
@@ -179,7 +162,7 @@ class Run:
                     reason = StopReason(StopKind.CANCEL, f"another resource failed: {failures[0][:300]}")
                     grace = asyncio.get_running_loop().call_later(SIBLING_GRACE, self._stop_siblings, reason)
                 if self._stopped is None and (independent or not failures):
-                    self._start_ready(walk, work, mine, blockers)
+                    self._start_ready(bench, walk, work, mine, blockers)
                 if not self._flights:
                     if self._stopped is not None and self._stopped.kind is StopKind.SHUTDOWN:
                         raise Unfinished
@@ -215,25 +198,82 @@ class Run:
                 failures.append(of_exception(flight.error))
         return failures
 
-    def _start_ready(self, walk: Walk, work: Work, mine: int, blockers: Callable[[Key], set[Key]] | None) -> None:
+    def _start_ready(self, bench: Bench, walk: Walk, work: Work, mine: int, blockers: Blockers | None) -> None:
+        instant: list[Flight] = []
         for key in walk.take_ready():
             if blockers is not None and walk.require(key, blockers(key)):
                 continue
             if key.name in self._flights:
                 walk.put_back(key)
                 continue
-            flight = self._flights[key.name] = _Flight(key, mine)
-            flight.task = asyncio.create_task(self._fly(flight, work))
+            flight = self._flights[key.name] = Flight(key, mine)
+            if is_instant(bench, key):
+                instant.append(flight)
+            else:
+                flight.task = asyncio.create_task(self._fly([flight], bench, work))
+        for start in range(0, len(instant), GROUP):
+            flights = instant[start : start + GROUP]
+            task = asyncio.create_task(self._fly_together(flights, bench, walk, work, blockers))
+            for flight in flights:
+                flight.task = task
 
-    async def _fly(self, flight: _Flight, work: Work) -> None:
+    async def _fly(self, flights: Sequence[Flight], bench: Bench, work: Work) -> None:
+        for flight in flights:
+            flight.error = None
+            try:
+                await work(bench, flight.key, flight.stop)
+            except Exception as error:
+                flight.error = error
+            finally:
+                self._land(flight)
+
+    def _land(self, flight: Flight) -> None:
+        del self._flights[flight.key.name]
+        self._ended.append(flight)
+        self._woken.set()
+
+    async def _fly_together(
+        self, flights: Sequence[Flight], bench: Bench, walk: Walk, work: Work, blockers: Blockers | None
+    ) -> None:
+        """Instant work as a group; where that could not be stored as a whole, one after the other."""
+        pieces, claimed, stored = list(flights), dict[Key, set[Key]](), True
+
+        def more(finished: Key, worked: set[Key]) -> list[Flight]:
+            ready = walk.claim(finished, worked) if self._is_current(flights[0]) else {}
+            taken = {key: needs for key, needs in ready.items() if self._may_follow(bench, key, blockers)}
+            walk.reclaim({key: needs for key, needs in ready.items() if key not in taken})
+            claimed.update(taken)
+            fresh = [Flight(key, flights[0].generation, task=flights[0].task) for key in taken]
+            self._flights.update({flight.key.name: flight for flight in fresh})
+            return fresh
+
         try:
-            await work(flight.key, flight.stop)
+            stored = await Group(bench, work, more).run(pieces)
         except Exception as error:
-            flight.error = error
+            for flight in pieces:
+                flight.error = error
         finally:
-            del self._flights[flight.key.name]
-            self._ended.append(flight)
-            self._woken.set()
+            if stored:
+                for flight in pieces:
+                    self._land(flight)
+        if not stored:
+            for key in claimed:
+                del self._flights[key.name]
+            walk.reclaim(claimed)
+            await self._fly(flights, bench, work)
+
+    def _is_current(self, flight: Flight) -> bool:
+        return self._generation == flight.generation and self._stopped is None
+
+    def _may_follow(self, bench: Bench, key: Key, blockers: Blockers | None) -> bool:
+        return key.name not in self._flights and is_instant(bench, key) and not (blockers and blockers(key))
+
+
+async def _apply_or_remove(bench: Bench, key: Key, stop: Stop) -> None:
+    if key.task == Task.APPLY.value:
+        await Applying(bench, key.name, stop).run()
+    elif (row := bench.tree.rows.get(key.subject)) is not None:  # else it has gone meanwhile
+        await remove(bench, row, stop)
 
 
 class _Surplus:

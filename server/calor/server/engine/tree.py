@@ -47,6 +47,9 @@ class Tree:
         """A stack that was just stored."""
         self.stacks[stack.id] = stack
 
+    def draft(self) -> "Draft":
+        return Draft(self)
+
     def remember(self, row: ResourceRow) -> None:
         self.rows[row.id] = row
         self._of_stack.setdefault(row.stack_id, {})[row.id] = row
@@ -86,6 +89,9 @@ class Tree:
 
     async def drop(self, row_id: str, *more: Write) -> None:
         await self.commit([Remove(Resource, {"id": row_id}), *more])
+        self.lose(row_id)
+
+    def lose(self, row_id: str) -> None:
         row = self.rows.pop(row_id, None)
         if row is not None:
             self._of_stack[row.stack_id].pop(row_id, None)
@@ -101,3 +107,40 @@ class Tree:
         for row_id, row in self._of_stack.pop(stack_id, {}).items():
             self.rows.pop(row_id, None)
             self._of_name.pop((stack_id, row.name), None)
+
+
+class Draft(Tree):
+    """The same tree for work without effects outside: what it changes is seen at once, and durable for all of it
+    together when `store` returns. Nobody but such work may build on it before."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(tree._journal, tree.fence)
+        self._tree = tree
+        self.stacks, self.rows = tree.stacks, tree.rows
+        self._of_stack, self._of_name = tree._of_stack, tree._of_name
+        self._writes: list[Write] = []
+        self._before: dict[str, ResourceRow | None] = {}
+
+    async def commit(self, writes: Sequence[Write]) -> None:
+        self._writes.extend(writes)
+
+    def remember(self, row: ResourceRow) -> None:
+        self._before.setdefault(row.id, self.rows.get(row.id))
+        super().remember(row)
+
+    def lose(self, row_id: str) -> None:
+        self._before.setdefault(row_id, self.rows.get(row_id))
+        super().lose(row_id)
+
+    async def store(self) -> None:
+        """Where it raises, the tree is as it was before the draft."""
+        try:
+            if self._writes:
+                await self._tree.commit(self._writes)
+        except BaseException:
+            for row_id, row in self._before.items():
+                if row is None:
+                    super().lose(row_id)
+                else:
+                    super().remember(row)
+            raise

@@ -75,6 +75,24 @@ class Walk:
                 self._waiters.setdefault(one, []).append(key)
         return bool(blocking)
 
+    def claim(self, finished: Key, worked: "set[Key]") -> "dict[Key, set[Key]]":
+        """Keys that wait for ``finished`` and for nothing else but ``worked``, taken out of the walk with what they
+        wait for: whoever has done those without telling goes on with these. `reclaim` puts them back."""
+        found = {}
+        for waiter in self._waiters.get(finished, ()):
+            blocking = self._open.get(waiter)
+            if blocking is not None and blocking <= worked:
+                found[waiter] = self._open.pop(waiter)
+        return found
+
+    def reclaim(self, keys: "dict[Key, set[Key]]") -> None:
+        for key, blocking in keys.items():
+            left = blocking - self._done
+            if left:
+                self._open[key] = left
+            else:
+                self._ready[key] = None
+
     def cut_knot(self) -> bool:
         """Rows of different revisions may need each other in a circle: let those with the fewest needs go."""
         if not self._open:

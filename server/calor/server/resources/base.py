@@ -193,6 +193,8 @@ class ResourceType(Generic[P]):
     physical_name_limit: ClassVar[int] = 255
     pure: ClassVar[bool] = False
     """No side effects and no waiting: one commit in its life (RandomString, Value, SoftwareConfig …)."""
+    instant: ClassVar[bool] = False
+    """Pure, its methods await nothing, and its end needs no `delete`: many are done in one go, with one commit."""
     needs_trust: ClassVar[bool] = False
     """Work that happens without a user's token (signals to the cloud, later polling)."""
     no_signal_actions: ClassVar[frozenset[str]] = frozenset({"SUSPEND", "DELETE"})

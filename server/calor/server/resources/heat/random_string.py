@@ -89,7 +89,7 @@ class RandomString(ResourceType[RandomStringProps]):
 
     name, props = "OS::Heat::RandomString", RandomStringProps
     support = Support(since="2014.1")
-    pure = True
+    pure = instant = True
     reference_id = ReferenceId.OWN
     attributes = attributes(value=AttributeSchema(kind=Kind.STRING, cached=False))
 

@@ -60,7 +60,7 @@ class Value(ResourceType[ValueProps]):
 
     name, props = "OS::Heat::Value", ValueProps
     support = Support(since="7.0.0")
-    pure = True
+    pure = instant = True
     attributes = attributes(value=None)
 
     async def create(self, at: Context, want: ValueProps) -> str:
@@ -94,7 +94,7 @@ class Nothing(ResourceType[NoneProps]):
 
     name, props = "OS::Heat::None", NoneProps
     support = Support(since="5.0.0")
-    pure = True
+    pure = instant = True
     any_properties = True
     any_attributes = True
 
