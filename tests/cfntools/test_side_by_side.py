@@ -213,7 +213,7 @@ DELIBERATE: dict[str, tuple[dict[str, Any], tuple[int, int], str]] = {
 
 
 @pytest.mark.parametrize("reason", list(DELIBERATE))
-def test_where_the_two_differ_on_purpose(twins, reason):
+def test_where_the_two_differ_on_purpose_f078_f079_f081(twins, reason):
     config, codes, ours_alone = DELIBERATE[reason]
     their, our = twins({"config": config})
     one, other = run_theirs(their), our.run("cfn-init")
