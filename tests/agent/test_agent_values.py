@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calor.agent import attempts, deployments, durable, outputs, places, runs, settings
+from calor.agent import attempts, deployments, durable, hooks, outputs, places, runs, settings, withdrawal
 from calor.agent.backoff import Backoff
 
 
@@ -138,3 +138,9 @@ def test_reported_output_is_shortened_on_disk(tmp_path):
         target.write(b"x" * (3 * outputs.LIMIT))
     run.shrink()
     assert outputs.LIMIT < os.path.getsize(attempt.stdout) < outputs.LIMIT + 200
+
+
+def test_the_table_of_hooks_names_each_by_its_group_and_those_that_leave_something():
+    found = {group: hooks.built_in(group) for group, _, _ in hooks.HOOKS}
+    assert all(hook.group == group for group, hook in found.items())
+    assert {group for group, hook in found.items() if hook.leaves_something} == set(withdrawal.GROUPS)

@@ -13,7 +13,6 @@ import shutil
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from calor.agent.hooks import contract
-from calor.cfntools.sections import archives
 
 KEYS = ("playbook", "files", "bundle")
 PLAYBOOKS = ("site.yml", "site.yaml", "playbook.yml", "playbook.yaml", "main.yml", "main.yaml")
@@ -89,14 +88,8 @@ def lay_out(given: Given, folder: str, scratch: str) -> None:
     """Make the folder anew from archive and files. Raises CannotRun."""
     if os.path.isdir(folder):
         shutil.rmtree(folder)
-    packed = os.path.join(scratch, "bundle")
-    try:
-        if given.archive:
-            contract.write_private(packed, given.archive)
-            archives.unpack(packed, "bundle", folder)
-            os.unlink(packed)
-    except (archives.Unsafe, archives.Unknown, *archives.DAMAGE) as exc:
-        raise contract.CannotRun("ansible hook: the bundle cannot be unpacked: {}".format(exc), 1) from exc
+    if given.archive:
+        _unpack(given.archive, folder, os.path.join(scratch, "bundle"))
     os.makedirs(folder, mode=0o700, exist_ok=True)
     os.chmod(folder, 0o700)
     for path, content in given.files.items():
@@ -106,6 +99,18 @@ def lay_out(given: Given, folder: str, scratch: str) -> None:
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         executable = 0o700 if content.startswith("#!") else 0o600
         contract.write_private(target, content.encode("utf-8", "surrogateescape"), executable)
+
+
+def _unpack(data: bytes, folder: str, packed: str) -> None:
+    from calor.cfntools.sections import archives  # a plain playbook must not pay for four compressors
+
+    contract.write_private(packed, data)
+    try:
+        archives.unpack(packed, "bundle", folder)
+    except (archives.Unsafe, archives.Unknown, *archives.DAMAGE) as exc:
+        raise contract.CannotRun("ansible hook: the bundle cannot be unpacked: {}".format(exc), 1) from exc
+    finally:
+        os.unlink(packed)
 
 
 def root_of(folder: str) -> str:

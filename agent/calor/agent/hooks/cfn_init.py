@@ -23,5 +23,7 @@ class CfnInit(contract.Hook):
         document = config if "AWS::CloudFormation::Init" in config else {"AWS::CloudFormation::Init": config}
         contract.write_private(path, json.dumps(document).encode("utf-8"))
         environment = contract.base_environment(job.environment)
+        if job.places.root != "/":
+            environment["CALOR_ROOT"] = job.places.root
         named = job.environment.get("HEAT_CFN_INIT_CMD")
         return contract.Command([named] if named else launching.command("cfn-init", path), environment)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from calor.agent import outputs, resuming, steps
@@ -109,7 +108,11 @@ def attempt_environment(job: Job) -> Dict[str, str]:
 
 def which(name: str, environment: Mapping[str, str]) -> Optional[str]:
     """The path of a program as a hook's environment finds it."""
-    return shutil.which(name, path=environment.get("PATH", PATH))
+    folders = [""] if "/" in name else environment.get("PATH", PATH).split(os.pathsep)
+    for path in (os.path.join(folder, name) for folder in folders):
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
 
 
 def find_tool(environment: Mapping[str, str], names: Sequence[str], packages: str) -> str:
