@@ -329,3 +329,16 @@ def test_docker_cmd_by_the_real_podman(server, podman, deployment, eventually):
     server.replace()
     tool = podman.environment["HEAT_DOCKER_CMD"]
     eventually(lambda: not subprocess.run([tool, "ps", "-a", "-q"], capture_output=True, check=True).stdout, 60)
+
+
+def test_a_container_tool_without_its_daemon_says_so(server, guest, deployment):
+    tool = guest.root / "docker"
+    tool.write_text("#!/bin/sh\necho 'Cannot connect to the daemon' >&2\nexit 1\n")
+    tool.chmod(0o755)
+    guest.environment["HEAT_DOCKER_CMD"] = str(tool)
+    server.deploy(deployment("d", {"a": {"image": "x"}}, group="docker-cmd", inputs=WHO))
+    guest.start()
+    done = server.result("run-d")
+    assert done["outputs"]["deploy_status_code"] == 1
+    assert "Cannot connect to the daemon" in done["reason"]
+    assert "cannot list containers (exit code 1)" in done["reason"]

@@ -116,6 +116,12 @@ def test_09_sequence(cloud: Any) -> None:
         assert outputs["order"] == "install,start 1.10,"
 
 
+def test_10_ansible_project(cloud: Any) -> None:
+    with stack(cloud, "10-ansible-project.yaml", name="project") as outputs:
+        assert outputs["letter"] == "Mars has Phobos and Deimos."
+        assert str(outputs["moons"]) == "2"
+
+
 def test_demo(cloud: Any) -> None:
     with stack(cloud, "demo.yaml", "--parameter", "word=abracadabra", name="demo") as outputs:
         digest = hashlib.sha256(b"abracadabra").hexdigest()

@@ -36,6 +36,7 @@ class Engine:
         filters = [word for key, value in labels.items() for word in ("--filter", "label={}={}".format(key, value))]
         code, text = working.ask(self._job, [*self._command, "ps", "-a", "-q", "--no-trunc", *filters])
         if code != 0:
+            self.run("ps", "-q")  # once more, to show what it says
             raise contract.CannotRun("{} cannot list containers (exit code {})".format(self._command[0], code), code)
         return [found for found in map(self.inspect, text.split()) if found.id]
 
