@@ -49,9 +49,15 @@ class Place:
     guest: tuple[str, str, str] | None = None
 
 
+def _dev_guest() -> tuple[str, str, str] | None:
+    """scripts/test-vm says what a virtual machine of the dev cloud is made of: CALOR_GUEST="IMAGE FLAVOR ZONE"."""
+    image, flavor, zone = os.environ.get("CALOR_GUEST", "  ").split(" ")
+    return (image, flavor, zone) if image else None
+
+
 PLACES = (
     Place(user="lab-demo", admin="lab-admin", image="cirros", guest=("debian-12", "m1.vm", "real")),
-    Place(user="calor", admin="calor-admin", image="host"),
+    Place(user="calor", admin="calor-admin", image="host", guest=_dev_guest()),
 )
 
 
@@ -198,11 +204,11 @@ class Stacks:
         path.write_text(template if isinstance(template, str) else yaml.safe_dump(template, sort_keys=False))
         return str(path)
 
-    def create(self, of: str, template: Any, *options: str, cloud: str = "demo") -> str:
+    def create(self, of: str, template: Any, *options: str, cloud: str = "demo", limit: float = 600) -> str:
         """A stack that reached CREATE_COMPLETE."""
         name = self.name(of, cloud)
         words = ("stack", "create", "--wait", "--poll", "1", "-t", self.write(template), *options, name)
-        answer = self.cli.run(*words, cloud=cloud)
+        answer = self.cli.run(*words, cloud=cloud, limit=limit)
         assert answer.returncode == 0, f"{answer.stdout}\n{answer.stderr}\n{self.failures(name)}\n{server_log()}"
         return name
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--orchestration-port", type=click.IntRange(0, 65535), help="[default: 8004, or free with --port 0]")
 @click.option("--cfn-port", type=click.IntRange(0, 65535), help="[default: 8000, or free with --port 0]")
 @click.option(
-    "--driver", type=click.Choice(["sandbox", "record"]), help="What runs servers. [default: sandbox as root]"
+    "--driver", type=click.Choice(["sandbox", "qemu", "record"]), help="What runs servers. [default: sandbox as root]"
 )
 @click.option("--processes", type=click.IntRange(1, 2), default=1, show_default=True, help="2: the server in its own.")
 @click.option("--cloud-only", is_flag=True, help="Start the cloud alone, beside a server that runs on.")

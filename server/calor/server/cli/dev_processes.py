@@ -118,17 +118,20 @@ async def make_driver(name: str, directory: Path) -> tuple[Driver, dict[str, Pat
         return RecordDriver(), {}
     from calor.server.devcloud.images import ImageError, built, cache_dir
     from calor.server.devcloud.images.host import ensure_host
+    from calor.server.devcloud.qemu import requirements as qemu_requirements
     from calor.server.devcloud.sandbox import requirements
     from calor.server.devcloud.sandbox.driver import SandboxDriver
 
-    if problems := requirements.missing():
+    only_vms = name == "qemu"
+    if problems := requirements.missing() + (qemu_requirements.missing() if only_vms else []):
         raise state.StateError(" ".join(problems))
     try:
-        host = await ensure_host(cache_dir(), dev_files.progress)
         at_hand = {image.name: image.path for image in built(cache_dir())}
+        if not only_vms:
+            at_hand["host"] = (await ensure_host(cache_dir(), dev_files.progress)).path
     except ImageError as exc:
         raise state.StateError(str(exc)) from exc
-    return SandboxDriver(directory), {**at_hand, "host": host.path}
+    return SandboxDriver(directory, only_vms=only_vms), at_hand
 
 
 @contextlib.contextmanager

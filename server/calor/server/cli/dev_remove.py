@@ -82,7 +82,7 @@ def _remove_servers(directory: Path, known: "DevState") -> int:
     from calor.server.devcloud.driver import DriverError
     from calor.server.devcloud.sandbox import leftovers
 
-    if known.driver != "sandbox" and not leftovers.any_in(directory):
+    if known.driver == "record" and not leftovers.any_in(directory):
         return 0
     try:
         return asyncio.run(leftovers.remove(directory))

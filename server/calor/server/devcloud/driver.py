@@ -76,6 +76,8 @@ class ServerSpec:
     image_id: str
     image_path: Path | None
     image_properties: Mapping[str, str]
+    image_format: str | None = None
+    """Glance's disk format of an uploaded image: qcow2 and raw are booted by a VM."""
     vcpus: int
     ram_mb: int
     disk_gb: int

@@ -83,7 +83,7 @@ async def running(
     port = int(sock.getsockname()[1])
     try:
         with docs.transaction():
-            seeds.plant(docs, known.passwords, frozenset(image_paths), directory / "demo.pem")
+            seeds.plant(docs, known.passwords, image_paths, directory / "demo.pem")
             cloud.tokens.forget_expired()
         await driver.start(MetadataDocuments(cloud), _forwards(known, port))
         try:

@@ -8,6 +8,7 @@ from calor.server.devcloud.cinder.surroundings import new_type
 from calor.server.devcloud.cinder.volumes import DEFAULT_TYPE
 from calor.server.devcloud.documents import Doc, Documents
 from calor.server.devcloud.glance.images import make as make_image
+from calor.server.devcloud.images.catalog import DESCRIPTION, load
 from calor.server.devcloud.keystone.directory import new_project, new_role, new_user
 from calor.server.devcloud.keystone.passwords import hash_password, is_password
 from calor.server.devcloud.neutron.addresses import random_mac
@@ -38,7 +39,7 @@ ALWAYS = ("host",)
 DEMO_KEY = "demo"
 
 
-def plant(docs: Documents, passwords: Mapping[str, str], image_names: frozenset[str], key_file: Path) -> None:
+def plant(docs: Documents, passwords: Mapping[str, str], image_paths: Mapping[str, Path], key_file: Path) -> None:
     """Fill an empty cloud; inside a transaction of the caller."""
     _directory(docs, passwords)
     for number, (name, ram, disk, vcpus) in enumerate(FLAVORS, start=1):
@@ -47,7 +48,7 @@ def plant(docs: Documents, passwords: Mapping[str, str], image_names: frozenset[
     if not docs.where("volume_type", name=DEFAULT_TYPE):
         kind = new_type({"name": DEFAULT_TYPE, "description": "Default Volume Type"})
         docs.put("volume_type", kind)
-    _images(docs, image_names)
+    _images(docs, image_paths)
     if docs.get("planted", "networks") is None:
         _networks(docs)
         docs.put("planted", {"id": "networks"})
@@ -80,16 +81,22 @@ def _directory(docs: Documents, passwords: Mapping[str, str]) -> None:
     grant(docs, admin["id"], _named(docs, "project", "demo")["id"], _named(docs, "role", "admin")["id"])
 
 
-def _images(docs: Documents, names: frozenset[str]) -> None:
+def _images(docs: Documents, paths: Mapping[str, Path]) -> None:
+    """Those at hand; of a disk the record says what format it has, whichever it had at an earlier start."""
     owner = _named(docs, "project", "admin")["id"]
-    for name in sorted(names | set(ALWAYS)):
-        if not docs.where("image", name=name, builtin=True):
-            image = make_image(
-                docs,
-                owner,
-                {"name": name, "visibility": "public", "disk_format": "raw", "container_format": "bare"},
-            )
-            docs.change("image", image["id"], status="active", size=0, builtin=True, properties={"os_distro": "debian"})
+    for name in sorted({*paths, *ALWAYS}):
+        known = docs.where("image", name=name, builtin=True)
+        part = {"name": name, "visibility": "public", "container_format": "bare"}
+        image = known[0] if known else make_image(docs, owner, part)
+        docs.change("image", image["id"], status="active", builtin=True, **_of_disk(paths.get(name)))
+
+
+def _of_disk(path: Path | None) -> Doc:
+    at_hand = load(path) if path is not None and (path / DESCRIPTION).exists() else None
+    if at_hand is None or at_hand.disk is None:
+        return {"disk_format": "raw", "properties": {"os_distro": "debian"}, "size": 0}
+    size = (at_hand.path / at_hand.disk).stat().st_size
+    return {"disk_format": at_hand.disk_format, "properties": dict(at_hand.properties), "size": size, "min_ram": 256}
 
 
 def _begun(kind_defaults: Mapping[str, object], project: str, **fields: object) -> Doc:

@@ -126,6 +126,7 @@ def server_spec(cloud: Cloud, server: Doc) -> ServerSpec:
         image_id=image["id"],
         image_path=image_path(cloud, image),
         image_properties=image["properties"],
+        image_format=image.get("disk_format"),
         vcpus=server["flavor"]["vcpus"],
         ram_mb=server["flavor"]["ram"],
         disk_gb=server["flavor"]["disk"],

@@ -15,12 +15,15 @@ class ImageError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """``layers``: for each overlay's mount point in the server (``/``, ``/usr``), its lower folders, topmost first."""
+    """``layers``: for each overlay's mount point in the server (``/``, ``/usr``), its lower folders, topmost first.
+    Of an image for VMs there are none: ``disk`` is its file in ``path``, ``disk_format`` what that is (qcow2, raw)."""
 
     name: str
     path: Path
     layers: Mapping[str, Sequence[Path]]
     properties: Mapping[str, str] = field(default_factory=dict)
+    disk: str | None = None
+    disk_format: str | None = None
 
     def save(self) -> None:
         """Write ``image.json`` last and at once: a folder without it is an unfinished build."""
@@ -29,6 +32,8 @@ class Image:
                 "name": self.name,
                 "layers": {target: [str(lower) for lower in lowers] for target, lowers in self.layers.items()},
                 "properties": dict(self.properties),
+                "disk": self.disk,
+                "disk_format": self.disk_format,
             },
             indent=1,
         )
@@ -56,6 +61,8 @@ def load(path: Path) -> Image:
         path=path,
         layers={target: [Path(lower) for lower in lowers] for target, lowers in raw["layers"].items()},
         properties=raw["properties"],
+        disk=raw.get("disk"),
+        disk_format=raw.get("disk_format"),
     )
 
 

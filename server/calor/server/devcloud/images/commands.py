@@ -9,15 +9,20 @@ from calor.server.devcloud.images.catalog import ImageError
 _SHOWN_LINES = 15
 
 
-async def run(argv: Sequence[str], *, what: str, log: Path, environment: Mapping[str, str]) -> None:
-    """Raises `ImageError` with the last lines of the output where the program fails or is not there."""
+async def run(
+    argv: Sequence[str], *, what: str, log: Path, environment: Mapping[str, str], package: str | None = None
+) -> None:
+    """Raises `ImageError` with the last lines of the output where the program fails or is not there; ``package`` is the
+    Debian package that brings it, where that has another name."""
     with log.open("ab") as output:
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output, env=environment
             )
         except FileNotFoundError as exc:
-            raise ImageError(f"{what} could not be made: {argv[0]} is missing: apt-get install {argv[0]}") from exc
+            raise ImageError(
+                f"{what} could not be made: {argv[0]} is missing: apt-get install {package or argv[0]}"
+            ) from exc
         try:
             status = await process.wait()
         except asyncio.CancelledError:

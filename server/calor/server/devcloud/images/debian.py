@@ -9,10 +9,10 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import calor.server
 from calor.server.devcloud.images import apt_sources, building, guest_parts
 from calor.server.devcloud.images.catalog import DESCRIPTION, Image, ImageError, load
 from calor.server.devcloud.images.commands import run
+from calor.server.devcloud.images.sources import sources_root
 
 NAME = "debian-12"
 SUITE = "bookworm"
@@ -68,15 +68,6 @@ async def _build(path: Path, base: Path, source: Path, progress: Callable[[str],
     image = Image(name=NAME, path=path, layers={"/": [path / "root", base]}, properties=properties)
     image.save()
     return image
-
-
-def sources_root() -> Path:
-    """Where playbooks, agent and cfntools lie: the checkout, or the installed package ``calor``."""
-    package = Path(calor.server.__file__).resolve().parents[1]  # …/calor
-    for root in (package, package.parents[1]):
-        if (root / "playbooks/bake-agent.yml").exists():
-            return root
-    raise ImageError("The playbook that bakes the agent (playbooks/bake-agent.yml) is not part of this installation.")
 
 
 async def _base(cache: Path, progress: Callable[[str], None]) -> Path:

@@ -12,7 +12,10 @@ from calor.server.devcloud.driver import DriverError
 async def run(argv: Sequence[str], *, given: str = "") -> str:
     """The program's output. Raises `DriverError` with its words where it fails."""
     process = await asyncio.create_subprocess_exec(
-        *argv, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        *argv,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
     )
     output, complaint = await process.communicate(given.encode())
     if process.returncode:

@@ -1,4 +1,4 @@
-"""The driver that runs servers as sandboxes."""
+"""The driver that runs servers on this machine: as sandboxes, and as VMs those whose image is a disk."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from calor.server.devcloud.driver import DriverError, Metadata, PortWiring, RouterWiring, ServerSpec, VolumeWiring
-from calor.server.devcloud.sandbox import limits, namespaces, requirements
+from calor.server.devcloud.qemu import disks
+from calor.server.devcloud.qemu import requirements as qemu_requirements
+from calor.server.devcloud.qemu.vm import VirtualMachine
+from calor.server.devcloud.sandbox import limits, namespaces, records, requirements
 from calor.server.devcloud.sandbox.guest_services import GuestServices
 from calor.server.devcloud.sandbox.networks import Networks
 from calor.server.devcloud.sandbox.routers import Routers
@@ -21,26 +24,29 @@ log = logging.getLogger(__name__)
 
 
 class SandboxDriver:
-    """Servers are Linux namespaces over an overlay; see `Driver` for the contract. Needs root (`requirements.missing`).
+    """Servers are Linux namespaces over an overlay, or VMs; see `Driver` for the contract. Needs root
+    (`requirements.missing`).
 
-    ``state_dir`` is the dev cloud's: servers lie in ``servers/<id>/``, namespaces are named in ``run/netns/``.
+    ``state_dir`` is the dev cloud's: servers lie in ``servers/<id>/``, namespaces are named in ``run/netns/``. With
+    ``only_vms`` no server is a sandbox.
     """
 
-    name = "sandbox"
-
-    def __init__(self, state_dir: Path) -> None:
+    def __init__(self, state_dir: Path, *, only_vms: bool = False) -> None:
+        self.name = "qemu" if only_vms else "sandbox"
+        self._only_vms = only_vms
         self._servers_dir = state_dir.resolve() / "servers"
         self._namespaces = state_dir.resolve() / "run" / "netns"
         self._networks = Networks(self._namespaces)
         self._routers = Routers(self._namespaces, self._networks)
         self._network_locks: dict[str, asyncio.Lock] = {}
-        self._servers: dict[str, Server] = {}
+        self._servers: dict[str, Server | VirtualMachine] = {}
         self._services: GuestServices | None = None
         self._trimming: asyncio.Task[None] | None = None
 
     async def start(self, metadata: Metadata, forwards: Mapping[int, tuple[str, int]]) -> None:
         """Raises `DriverError` with what is missing where this machine cannot run sandboxes."""
-        if problems := requirements.missing():
+        problems = requirements.missing() + (qemu_requirements.missing() if self._only_vms else [])
+        if problems:
             raise DriverError(" ".join(problems))
         self._services = GuestServices(self._namespaces, metadata, forwards)
         self._servers_dir.mkdir(parents=True, exist_ok=True)
@@ -83,7 +89,7 @@ class SandboxDriver:
         await self.power_on(server)
 
     async def power_on(self, server: ServerSpec) -> None:
-        one = self._server(server.id)
+        one = self._server(server.id, server)
         async with one.lock:
             await one.boot(server)
 
@@ -95,12 +101,12 @@ class SandboxDriver:
     async def freeze(self, server_id: str) -> None:
         one = self._server(server_id)
         async with one.lock:
-            one.freeze()
+            await one.freeze()
 
     async def thaw(self, server_id: str) -> None:
         one = self._server(server_id)
         async with one.lock:
-            one.thaw()
+            await one.thaw()
 
     async def reboot(self, server: ServerSpec, *, hard: bool) -> None:
         one = self._server(server.id)
@@ -113,6 +119,8 @@ class SandboxDriver:
         async with one.lock:
             await one.end(0)
             await one.forget_disk()
+        one = self._server(server.id, server)  # the new image may be of the other kind
+        async with one.lock:
             await one.boot(server)
 
     async def destroy(self, server_id: str) -> None:
@@ -158,12 +166,18 @@ class SandboxDriver:
             "driver": self.name,
             "hypervisor_type": "sandbox",
             "limits": limited,
-            "is": "Linux namespaces over an overlay: real cloud-init, real networks, one kernel for all.",
-            "is_not": "No VM and no boundary against a hostile root; no systemd inside, nothing can be mounted."
+            "is": "Linux namespaces over an overlay: real cloud-init, real networks, one kernel for all. "
+            + self._about_vms(),
+            "is_not": "Sandboxes: no VM and no boundary against a hostile root; no systemd, nothing can be mounted."
             + (
                 "" if limited else " Memory and processes are not limited: this machine's control groups are read-only."
             ),
         }
+
+    def _about_vms(self) -> str:
+        if qemu_requirements.missing():
+            return "Images that are disks need QEMU, which is not installed."
+        return f"Images that are disks (qcow2, raw) run as VMs ({qemu_requirements.accelerator()})."
 
     async def _remove_everything(self) -> list[BaseException]:
         """What cannot be removed does not keep the rest."""
@@ -174,15 +188,26 @@ class SandboxDriver:
         shutil.rmtree(self._namespaces, ignore_errors=True)
         return [each for each in results if isinstance(each, BaseException)]
 
-    def _server(self, server_id: str) -> Server:
+    def _server(self, server_id: str, spec: ServerSpec | None = None) -> Server | VirtualMachine:
+        """The server of that id; its kind is the image's where that is told, else what its last boot was."""
         if self._services is None:
             raise DriverError("The sandbox driver has not been started.")
         if Path(server_id).name != server_id or server_id.startswith("."):
             raise DriverError(f"{server_id!r} cannot be the id of a server.")
-        if server_id not in self._servers:
-            folder = self._servers_dir / server_id
-            self._servers[server_id] = Server(server_id, folder, self._networks, self._services)
-        return self._servers[server_id]
+        known = self._servers.get(server_id)
+        folder = self._servers_dir / server_id
+        kind = _kind_of(folder) if spec is None else self._kind(spec)
+        if known is None or (spec is not None and known.kind != kind and known.running is None):
+            make = VirtualMachine if kind == VirtualMachine.kind else Server
+            known = self._servers[server_id] = make(server_id, folder, self._networks, self._services)
+        return known
+
+    def _kind(self, spec: ServerSpec) -> str:
+        if disks.source(spec) is not None or (spec.image_path is None and spec.volumes):
+            return VirtualMachine.kind
+        if self._only_vms:
+            raise DriverError("This dev cloud runs VMs only (--driver qemu), and the image is no disk (qcow2, raw).")
+        return Server.kind
 
     def _lock(self, name: str) -> asyncio.Lock:
         return self._network_locks.setdefault(name, asyncio.Lock())
@@ -193,3 +218,10 @@ class SandboxDriver:
             for server in list(self._servers.values()):
                 with contextlib.suppress(OSError):  # the server is being removed
                     server.trim_console()
+
+
+def _kind_of(folder: Path) -> str:
+    """By what a server has left on disk; a sandbox where nothing says otherwise."""
+    if (running := records.load(folder / "running.json")) is not None:
+        return running.kind
+    return VirtualMachine.kind if (folder / "disk" / "root.qcow2").exists() else Server.kind

@@ -38,7 +38,7 @@ class GuestServices:
     async def connect(self, server_id: str, server: Process) -> None:
         """Make the server's link to its services, and listen at its end."""
         await self.disconnect(server_id)
-        namespace = self._path(server_id)
+        namespace = self.namespace(server_id)
         namespaces.create(namespace, {"ipv4/ip_forward": "0", "ipv6/conf/default/disable_ipv6": "1"})
         addresses = (METADATA_ADDRESS, GUEST_API_ADDRESS)
         await commands.ip(
@@ -63,12 +63,12 @@ class GuestServices:
 
     async def disconnect(self, server_id: str) -> None:
         await self.close(server_id)
-        namespaces.remove(self._path(server_id))
+        namespaces.remove(self.namespace(server_id))
 
     async def open(self, server_id: str) -> None:
         """Listen at the end of the server's link; again after a restart of this process."""
         await self.close(server_id)
-        namespace = self._path(server_id)
+        namespace = self.namespace(server_id)
         loop = asyncio.get_running_loop()
         sockets: list[asyncio.Server] = []
         self._open[server_id] = sockets
@@ -91,7 +91,8 @@ class GuestServices:
             await self.close(server_id)
         await self._relays.end()
 
-    def _path(self, server_id: str) -> Path:
+    def namespace(self, server_id: str) -> Path:
+        """Where a server's sockets listen; of a VM it is also where its devices are wired."""
         return self._folder / names.device("s", server_id)
 
     def _answering(self, server_id: str) -> Answer:

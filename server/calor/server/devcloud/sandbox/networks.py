@@ -49,7 +49,13 @@ class Networks:
         await commands.nft(self._existing(port.network_id), firewall.port(port))
 
     async def plug(self, port: PortWiring, server: Process, device: str, metric: int) -> None:
-        """Connect a server's new device. Its rules are there before its first frame."""
+        """Connect a sandbox's new device and give it its addresses."""
+        await self.wire(port, str(server.pid), f"{device} address {port.mac}")
+        await commands.ip(server.namespace("net"), addressing(port, device, metric))
+
+    async def wire(self, port: PortWiring, namespace: str, device: str) -> None:
+        """A new device in the namespace (as ``ip`` names it) leads to the network. Its rules are there before its first
+        frame. ``device``: its name, and what else ``ip link add`` shall know of it."""
         network = self._existing(port.network_id)
         outer = names.device("p", port.port_id)
         await commands.nft(network, firewall.port(port))
@@ -57,11 +63,10 @@ class Networks:
         await commands.ip(
             network,
             [
-                f"link add {outer} {mtu} type veth peer name {device} {mtu} address {port.mac} netns {server.pid}",
+                f"link add {outer} {mtu} type veth peer name {device} {mtu} netns {namespace}",
                 f"link set {outer} master br0 up",
             ],
         )
-        await commands.ip(server.namespace("net"), addressing(port, device, metric))
 
     async def has(self, port: PortWiring) -> bool:
         links = await commands.ip_show(self._existing(port.network_id), "link")

@@ -22,11 +22,14 @@ class Attached:
 
 @dataclass(frozen=True)
 class Running:
-    """One boot of one server: its first process and all that was set up for it outside its namespaces."""
+    """One boot of one server: its first process and all that was set up for it outside its namespaces.
+
+    ``kind`` is sandbox, or vm: then the process is QEMU and a volume has no loop device."""
 
     process: Process
     ports: dict[str, Plugged] = field(default_factory=dict)
     volumes: dict[str, Attached] = field(default_factory=dict)
+    kind: str = "sandbox"
 
     def with_port(self, port_id: str, plugged: Plugged) -> "Running":
         return replace(self, ports={**self.ports, port_id: plugged})
@@ -60,4 +63,5 @@ def load(path: Path) -> Running | None:
         process=Process(**raw["process"]),
         ports={key: Plugged(**value) for key, value in raw["ports"].items()},
         volumes={key: Attached(**value) for key, value in raw["volumes"].items()},
+        kind=raw.get("kind", "sandbox"),
     )

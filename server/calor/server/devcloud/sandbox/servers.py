@@ -31,6 +31,8 @@ def _metric(device: str) -> int:
 class Server:
     """One server on this machine: its folder, and its boot if it runs. Calls are serialised by the driver."""
 
+    kind = "sandbox"
+
     def __init__(self, server_id: str, folder: Path, networks: Networks, services: GuestServices) -> None:
         self.id = server_id
         self.lock = asyncio.Lock()
@@ -89,7 +91,7 @@ class Server:
         if self._running is not None:
             process = self._running.process
             if timeout > 0:
-                self.thaw()  # a process that stands still would not hear the request
+                await self.thaw()  # a process that stands still would not hear the request
                 process.signal(signal.SIGTERM)
             if timeout <= 0 or not await process.wait(timeout):
                 process.signal(signal.SIGKILL)
@@ -97,7 +99,7 @@ class Server:
                     raise DriverError(f"Server {self.id}: its first process {process.pid} cannot be killed.")
         await self._clean_up()
 
-    def freeze(self) -> None:
+    async def freeze(self) -> None:
         """Stop every process; those started meanwhile too. Raises `DriverError` where it does not run."""
         if (running := self.running) is None:
             raise DriverError(f"Server {self.id} does not run.")
@@ -107,7 +109,7 @@ class Server:
                 process.signal(signal.SIGSTOP)
             stopped |= new
 
-    def thaw(self) -> None:
+    async def thaw(self) -> None:
         if (running := self.running) is not None:
             for process in running.process.same_namespace():
                 process.signal(signal.SIGCONT)
