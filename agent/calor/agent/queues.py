@@ -9,7 +9,7 @@ from calor.agent import keystone
 from calor.agent.identity import Refused
 from calor.cfntools import httpclient, tls
 
-LIST = "echo=true&include_claimed=true&limit=20"
+LIST = "echo=true&limit=20"
 
 
 class Message(NamedTuple):

@@ -34,7 +34,7 @@ async def forget(at: Context, queue: str) -> None:
 async def messages(at: Context, queue: str) -> Mapping[str, Any]:
     """Id to body of the messages that lie there now, oldest first. What a guest wrote as text stays text."""
     found: dict[str, Any] = {}
-    params: Mapping[str, str] = {"echo": "true", "include_claimed": "true", "limit": str(PAGE)}
+    params: Mapping[str, str] = {"echo": "true", "limit": str(PAGE)}
     path = f"/queues/{queue}/messages"
     while True:
         answer = await at.cloud.call(SERVICE, "get", path, params=params, headers=headers(at.me.id))
