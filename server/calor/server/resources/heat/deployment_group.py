@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from calor.server.resources.base import Child, Context, Incarnation, Nested, ResourceType
 from calor.server.resources.declare import UPDATABLE, attributes, plain
 from calor.server.resources.heat.group_templates import batch_rules, by_name, template
-from calor.server.resources.heat.software_deployment import ACTIONS, TRANSPORTS
-from calor.server.template.properties import AllowedValues, Kind, PropertySchema, Support
+from calor.server.resources.heat.software_deployment import DeploymentProps, StructuredProps
+from calor.server.template.properties import Kind, PropertySchema, Support
 
 PLURALS: Mapping[str, str] = {
     "deploy_stdouts": "deploy_stdout",
@@ -18,19 +18,13 @@ PLURALS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeploymentGroupProps:
+class DeploymentGroupProps(DeploymentProps):
     servers: Annotated[Mapping[str, Any], UPDATABLE]
-    config: Annotated[str | None, UPDATABLE] = None
-    input_values: Annotated[Mapping[str, Any] | None, UPDATABLE] = None
-    actions: Annotated[tuple[Any, ...], UPDATABLE, AllowedValues(*ACTIONS)] = ("CREATE", "UPDATE")
-    name: Annotated[str | None, UPDATABLE] = None
-    signal_transport: Annotated[str, AllowedValues(*TRANSPORTS)] = "CFN_SIGNAL"
 
 
 @dataclass(frozen=True, kw_only=True)
-class StructuredGroupProps(DeploymentGroupProps):
-    input_key: str = "get_input"
-    input_values_validate: Annotated[str, AllowedValues("LAX", "STRICT")] = "LAX"
+class StructuredGroupProps(DeploymentGroupProps, StructuredProps):
+    """Of several servers and a map config."""
 
 
 P = TypeVar("P", bound=DeploymentGroupProps)

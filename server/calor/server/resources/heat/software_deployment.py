@@ -19,8 +19,9 @@ TRANSPORTS = ("CFN_SIGNAL", "TEMP_URL_SIGNAL", "HEAT_SIGNAL", "NO_SIGNAL", "ZAQA
 
 
 @dataclass(frozen=True, kw_only=True)
-class SoftwareDeploymentProps:
-    server: str
+class DeploymentProps:
+    """What a deployment and a group of them are given alike."""
+
     config: Annotated[str | None, UPDATABLE] = None
     input_values: Annotated[Mapping[str, Any] | None, UPDATABLE] = None
     actions: Annotated[tuple[Any, ...], UPDATABLE, AllowedValues(*ACTIONS)] = ("CREATE", "UPDATE")
@@ -29,9 +30,21 @@ class SoftwareDeploymentProps:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StructuredDeploymentProps(SoftwareDeploymentProps):
+class StructuredProps(DeploymentProps):
+    """What those of a map config are given besides."""
+
     input_key: str = "get_input"
     input_values_validate: Annotated[str, AllowedValues("LAX", "STRICT")] = "LAX"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoftwareDeploymentProps(DeploymentProps):
+    server: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructuredDeploymentProps(SoftwareDeploymentProps, StructuredProps):
+    """Of a server and a map config."""
 
 
 P = TypeVar("P", bound=SoftwareDeploymentProps)
