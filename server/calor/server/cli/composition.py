@@ -6,6 +6,7 @@ async with running(settings) as served:
 
 import asyncio
 import contextlib
+import gc
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -91,6 +92,7 @@ async def _start(settings: Settings, stack: AsyncExitStack, *, upgrade: bool) ->
     stack.push_async_callback(orchestrator.stop)
     await stack.enter_async_context(serve.serving(app, rest))
     await stack.enter_async_context(serve.serving(cfn_app(orchestrator=orchestrator, settings=api), cfn))
+    gc.freeze()  # what is there now stays
     for warm_up in (tokens.warm_up, door.warm_up):
         stack.push_async_callback(_ended, asyncio.get_running_loop().create_task(warm_up()))
     return Served(orchestration=rest.url, cfn=cfn.url)
@@ -153,6 +155,7 @@ def engine_settings(settings: Settings, urls: GuestUrls) -> EngineSettings:
         region=general.region_name_for_services,
         stack_timeout=timedelta(seconds=limits.stack_action_timeout),
         contact_timeout=timedelta(seconds=general.contact_timeout),
+        keep_run_output=timedelta(days=general.run_output_days),
         bearer_seconds=general.instance_token_lifetime,
         max_stacks_per_tenant=limits.max_stacks_per_tenant,
         max_resources_per_stack=limits.max_resources_per_stack,

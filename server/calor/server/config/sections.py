@@ -66,6 +66,9 @@ class General:
     contact_timeout: int = option(
         600, "Seconds from ACTIVE within which an instance must call, else its deployments fail; 0: never.", minimum=0
     )
+    run_output_days: int = option(
+        7, "Days for which what deployments print is kept, also after their stack is gone.", minimum=1
+    )
     instance_token_lifetime: int = option(3600, "Seconds a bearer token of an instance lives.", minimum=60)
     allow_template_url: bool = option(False, "Fetch templates from http(s) URLs that users give (template_url).")
     deferred_auth_method: str = option(
