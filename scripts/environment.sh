@@ -84,11 +84,10 @@ sandbox_packages() {
     packages iproute2:ip nftables:nft util-linux:nsenter mount:losetup curl
 }
 
-# What the tests call beside that, here and in servers of image host, which have this machine's /usr. The database servers
-# run as private ones, in folders of their own.
+# What the tests call beside that. The database servers run as private ones, in folders of their own.
 test_packages() {
     sandbox_packages
-    packages openssl iputils-ping:ping procps:pkill mmdebstrap postgresql:/usr/lib/postgresql/*/bin/initdb mariadb-server-core:mariadbd \
+    packages openssl mmdebstrap postgresql:/usr/lib/postgresql/*/bin/initdb mariadb-server-core:mariadbd \
         mariadb-client-core:mariadb
     hook_packages
 }
