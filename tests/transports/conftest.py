@@ -1,6 +1,12 @@
 """Stacks in a dev cloud whose servers are records: the test itself is the guest that polls and signals."""
 
+import base64
+import email
+import gzip
 import json
+import os
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -12,6 +18,7 @@ import pytest
 import yaml
 from keystoneauth1.adapter import Adapter
 
+ROOT = Path(__file__).resolve().parents[2]
 SERVER = {
     "image": "host",
     "flavor": "m1.tiny",
@@ -33,6 +40,40 @@ def fetch(url: str, method: str = "GET", body: Any = None, headers: dict[str, st
         return status, json.loads(text)
     except ValueError:
         return status, text
+
+
+class Agent:
+    """Our agent, without a sandbox, as a process of this machine; its code is that of a checkout."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any], checkout: Path, locale: str) -> None:
+        self.root = folder / "guest"
+        boot = self.root / "boot_id"
+        (self.root / "etc/calor").mkdir(parents=True)
+        boot.write_text("boot-1")
+        quick = {"wait": 25, "retry_max": 1}
+        (self.root / "etc/calor/agent.json").write_text(json.dumps({**quick, **settings}))
+        environment = {**os.environ, "LC_ALL": locale, "PYTHONPATH": f"{checkout}/agent:{checkout}/cfntools"}
+        environment |= {"CALOR_ROOT": str(self.root), "CALOR_BOOT_ID_FILE": str(boot)}
+        self.out = folder / "agent.out"
+        with self.out.open("wb") as out:
+            command = [sys.executable, "-m", "calor.agent", "run"]
+            self.process = subprocess.Popen(command, env=environment, stdout=out, stderr=out)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
+def identity_in(data: bytes) -> dict[str, str]:
+    """The agent's identity in user-data."""
+    message = email.message_from_bytes(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    for part in message.walk():
+        text = part.get_payload(decode=True) or b""
+        start = text.find(b'"bootstrap_token"') if isinstance(text, bytes) else -1
+        if start >= 0:
+            found = json.loads(text[text.rfind(b"{", 0, start) : text.find(b"}", start) + 1])
+            return {"instance_id": found["instance_id"], "bootstrap_token": found["bootstrap_token"]}
+    raise AssertionError("the user-data holds no identity of an agent")
 
 
 class Desk:
@@ -101,6 +142,19 @@ class Desk:
         """The os-collect-config section that a guest is booted with."""
         return dict(self.outputs(name).get(f"collect {resource}") or {})
 
+    def agent(
+        self, folder: Path, name: str, server: str = "", checkout: Path = ROOT, locale: str = "C.UTF-8", **more: Any
+    ) -> Agent:
+        """An agent that is the server resource ``server`` of a stack."""
+        ident = self.show(name)["id"]
+        path = f"/stacks/{name}/{ident}/resources/server"
+        resource = self.api("orchestration").get(path).json()["resource"]
+        nova = Adapter(self.cloud.connection("calor-admin").session, service_type="compute", interface="public")
+        shown = nova.get(f"/servers/{resource['physical_resource_id']}", microversion="2.3").json()["server"]
+        identity = identity_in(base64.b64decode(shown["OS-EXT-SRV-ATTR:user_data"]))
+        address = server or str(self.cloud.ready["orchestration"])
+        return Agent(folder, {**identity, "server": address, **more}, checkout, locale)
+
     def until(self, test: Callable[[], Any], seconds: float = 60) -> Any:
         limit = time.monotonic() + seconds
         while not (found := test()):
@@ -121,6 +175,20 @@ def desk(record_cloud: Any, tmp_path: Path) -> Iterator[Desk]:
     yield found
     for name in sorted(found.begun):
         found.delete(name)
+
+
+@pytest.fixture
+def agent_type() -> type[Agent]:
+    return Agent
+
+
+@pytest.fixture
+def stopped() -> Iterator[list[Any]]:
+    """What is to be stopped at the end, last first."""
+    made: list[Any] = []
+    yield made
+    for one in reversed(made):
+        one.stop()
 
 
 @pytest.fixture

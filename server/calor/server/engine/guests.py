@@ -230,7 +230,7 @@ class GuestService:
         row = current.get(resource)
         if row is None:
             raise EntityNotFound(f"The Resource ({resource}) could not be found in Stack {stack_name}.")
-        if row.uses_signals:  # a condition is met through its handle
+        if not self._takes(row):  # a condition is met through its handle
             row = next((current[name] for name in row.requires if name in current and self._takes(current[name])), row)
         if not await self._may_signal(who, stack, row):
             raise Forbidden("An instance may signal only what belongs to its server.")
