@@ -108,3 +108,15 @@ async def _output(engine: Any, stack: Any) -> list[Any]:
 
 async def _stored(engine: Any, stack: Any) -> set[str]:
     return {row.name for row in await queries.stack_resources(engine.database, stack.id)}
+
+
+async def test_only_a_stack_that_may_ask_a_cloud_gets_a_trust(engine: Any, world: Any) -> None:
+    stack = await engine.create("alone", template(r=value("x")))
+    await engine.reached(stack, "CREATE_COMPLETE")
+    assert {one.kind.value for one in world.door.opened} == {"token"}
+    await engine.update(stack, template(r=value("x"), net={"type": "OS::Neutron::Net"}))
+    await engine.reached(stack, "UPDATE_COMPLETE")
+    assert world.door.opened[-1].kind.value == "trust"
+    await engine.delete(stack)
+    await engine.reached(stack, "DELETE_COMPLETE")
+    assert [one.ident for one in world.door.revoked] == ["trust-1"]

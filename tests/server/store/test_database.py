@@ -66,13 +66,35 @@ async def test_an_unknown_schema_is_refused_with_the_command_that_helps(tmp_path
 
 async def test_the_migrations_make_what_the_models_say(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/m.sqlite"
-    await store.upgrade(url)
+    await store.upgrade(url, step_by_step=True)
     await store.upgrade(url)
     engine = sa.create_engine(url)
     assert guest_models.Guest.metadata is Base.metadata
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
     engine.dispose()
+
+
+async def test_an_empty_database_gets_at_once_what_the_migrations_lead_to(tmp_path: Path) -> None:
+    urls = [f"sqlite:///{tmp_path}/{name}.sqlite" for name in ("at_once", "step_by_step")]
+    await store.upgrade(urls[0])
+    await store.upgrade(urls[1], step_by_step=True)
+    assert _shape(urls[0]) == _shape(urls[1])
+
+
+def _shape(url: str) -> dict[str, object]:
+    engine = sa.create_engine(url)
+    look = sa.inspect(engine)
+    found: dict[str, object] = {}
+    for name in look.get_table_names():
+        columns = {one["name"]: (str(one["type"]), one["nullable"]) for one in look.get_columns(name)}
+        indexes = sorted((one["name"] or "", one["column_names"], one["unique"]) for one in look.get_indexes(name))
+        unique = sorted((one["name"] or "", one["column_names"]) for one in look.get_unique_constraints(name))
+        found[name] = columns, indexes, unique, look.get_pk_constraint(name)
+    with engine.connect() as connection:
+        found["version"] = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+    engine.dispose()
+    return found
 
 
 @pytest.mark.parametrize("dialect", ["postgresql", "mysql"])

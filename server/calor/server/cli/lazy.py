@@ -1,5 +1,6 @@
 """A click group that imports a command's module when it is called: ``calor --help`` imports none."""
 
+import gc
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,6 +8,10 @@ from dataclasses import dataclass
 import click
 
 from calor.server import __version__
+
+RARELY = (50_000, 20, 50)
+"""When the garbage of cycles is collected, in objects and rounds: what a start imports and what a large stack is made
+of stays, and looking through it again and again took a quarter of the time."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self._lazy:
             return None
+        gc.set_threshold(*RARELY)
         module, _, attribute = self._lazy[cmd_name].where.partition(":")
         command = getattr(importlib.import_module(module), attribute)
         if not isinstance(command, click.Command):

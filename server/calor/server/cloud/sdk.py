@@ -286,7 +286,9 @@ class SdkDoor:
         )
 
     async def revoke(self, credentials: Credentials) -> None:
-        await self._traffic.threaded("identity", lambda: trusts.revoke(self._traffic.sessions, credentials))
+        await self._traffic.threaded(
+            "identity", lambda: trusts.revoke(self._traffic.sessions, self.settings, credentials)
+        )
         self._traffic.sessions.forget(credentials)
 
     async def close(self) -> None:

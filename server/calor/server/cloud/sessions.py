@@ -1,5 +1,6 @@
 """Logged-in connections: one per (project, credentials), each with its token, kept and renewed by keystoneauth."""
 
+import http.cookiejar
 import threading
 from collections import OrderedDict
 from typing import Any
@@ -33,6 +34,10 @@ class GivenToken(base.BaseIdentityPlugin):
         )
         return access.create(body=response.json(), auth_token=self._given)
 
+    def get_token(self, session: session.Session) -> str:
+        """Without asking about it: that is for calls that need the catalog."""
+        return self._given
+
     def invalidate(self) -> bool:
         return False
 
@@ -47,6 +52,7 @@ class Sessions:
         self._settings = settings
         self._kept: OrderedDict[Key, openstack.connection.Connection] = OrderedDict()
         self._lock = threading.Lock()
+        self._wire = _wire(settings.threads)
         self._own: openstack.connection.Connection | None = None
 
     def open(self, credentials: Credentials) -> openstack.connection.Connection:
@@ -65,40 +71,36 @@ class Sessions:
                 self._own = self._connection(self._password(project_name=self._settings.project_name), None)
             return self._own
 
+    def logged_in(self, credentials: Credentials) -> session.Session:
+        """A session for calls to Keystone itself: no connection with all its services is made for these."""
+        with self._lock:
+            kept = self._kept.get(key_of(credentials))
+        return kept.session if kept is not None else self._session(self._plugin(credentials))
+
     def forget(self, credentials: Credentials) -> None:
         with self._lock:
             self._kept.pop(key_of(credentials), None)
 
     def close(self) -> None:
         with self._lock:
-            for connection in (*self._kept.values(), *([self._own] if self._own else [])):
-                connection.session.session.close()
+            self._wire.close()
             self._kept.clear()
             self._own = None
 
     def _connection(self, plugin: base.BaseIdentityPlugin, region: str | None) -> openstack.connection.Connection:
-        settings = self._settings
-        verify: bool | str = False if settings.insecure else (settings.cafile or True)
-        logged_in = session.Session(
-            auth=plugin,
-            session=self._wire(),
-            verify=verify,
-            timeout=settings.request_timeout,
-            app_name="calor",
-        )
         return openstack.connection.Connection(
-            session=logged_in,
-            region_name=region or settings.region,
-            interface=settings.interface,
+            session=self._session(plugin),
+            region_name=region or self._settings.region,
+            interface=self._settings.interface,
             identity_api_version="3",
         )
 
-    def _wire(self) -> requests.Session:
-        """Keeps as many connections open as there are threads: fewer, and calls at once would each open their own."""
-        wire = requests.Session()
-        for scheme in ("http://", "https://"):
-            wire.mount(scheme, session.TCPKeepAliveAdapter(pool_maxsize=self._settings.threads))
-        return wire
+    def _session(self, plugin: base.BaseIdentityPlugin) -> session.Session:
+        settings = self._settings
+        verify: bool | str = False if settings.insecure else (settings.cafile or True)
+        return session.Session(
+            auth=plugin, session=self._wire, verify=verify, timeout=settings.request_timeout, app_name="calor"
+        )
 
     def _plugin(self, credentials: Credentials) -> base.BaseIdentityPlugin:
         if credentials.kind is CredentialKind.TRUST:
@@ -128,6 +130,16 @@ class Sessions:
             else None,
             trust_id=trust_id,
         )
+
+
+def _wire(threads: int) -> requests.Session:
+    """The sockets that all sessions share, kept open for as many calls at once as there are threads: with fewer, calls
+    would each open their own. It remembers nothing of who called."""
+    wire = requests.Session()
+    wire.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
+    for scheme in ("http://", "https://"):
+        wire.mount(scheme, session.TCPKeepAliveAdapter(pool_maxsize=threads))
+    return wire
 
 
 def identity_v3(url: str) -> str:

@@ -4,12 +4,12 @@ a token make none, application credentials. Blocking code."""
 import uuid
 from typing import Any
 
-import openstack.connection
 from keystoneauth1 import exceptions as keystone
+from keystoneauth1 import session
 
 from calor.server.cloud.credentials import CredentialKind, Credentials
 from calor.server.cloud.door import Delegator
-from calor.server.cloud.sessions import Sessions
+from calor.server.cloud.sessions import Sessions, identity_v3
 from calor.server.cloud.settings import CloudSettings
 from calor.server.errors import Forbidden
 
@@ -43,7 +43,7 @@ def delegate(sessions: Sessions, settings: CloudSettings, caller: Delegator) -> 
         "roles": [{"name": role} for role in roles],
     }
     try:
-        answer = identity(sessions.open(given), "POST", "/OS-TRUST/trusts", json={"trust": body})
+        answer = identity(sessions.logged_in(given), settings, "POST", "/OS-TRUST/trusts", json={"trust": body})
         return Credentials(
             kind=CredentialKind.TRUST,
             project_id=caller.project_id,
@@ -51,23 +51,21 @@ def delegate(sessions: Sessions, settings: CloudSettings, caller: Delegator) -> 
             ident=answer.json()["trust"]["id"],
         )
     except (keystone.Forbidden, keystone.Unauthorized) as exc:
-        own = _application_credential(sessions.open(given), caller, roles)
+        own = _application_credential(sessions.logged_in(given), settings, caller, roles)
         if own is None:
             raise Forbidden(f"This token cannot delegate work to the server: {exc.message} {REMEDY}") from exc
         return own
-    finally:
-        sessions.forget(given)
 
 
 def _application_credential(
-    connection: openstack.connection.Connection, caller: Delegator, roles: list[str]
+    logged_in: session.Session, settings: CloudSettings, caller: Delegator, roles: list[str]
 ) -> Credentials | None:
     """A restricted one of the caller's roles; None where his token may not make one."""
     name = f"calor-{uuid.uuid4()}"
     body = {"name": name, "roles": [{"name": role} for role in roles], "description": "Deferred work of a stack"}
     path = f"/users/{caller.user_id}/application_credentials"
     try:
-        answer = identity(connection, "POST", path, json={"application_credential": body})
+        answer = identity(logged_in, settings, "POST", path, json={"application_credential": body})
     except (keystone.Forbidden, keystone.Unauthorized):
         return None
     made = answer.json()["application_credential"]
@@ -80,39 +78,30 @@ def _application_credential(
     )
 
 
-def revoke(sessions: Sessions, credentials: Credentials) -> None:
+def revoke(sessions: Sessions, settings: CloudSettings, credentials: Credentials) -> None:
     """Delete a trust as the user it acts for; where that user is gone, as the service user. An application credential
     that is restricted cannot delete itself: the service user does."""
     if credentials.kind is CredentialKind.APPLICATION_CREDENTIAL:
         path = f"/users/{credentials.user_id}/application_credentials/{credentials.ident}"
         try:
-            identity(sessions.own(), "DELETE", path)
+            identity(sessions.own().session, settings, "DELETE", path)
         except keystone.NotFound:
             return
     if credentials.kind is not CredentialKind.TRUST:
         return
     path = f"/OS-TRUST/trusts/{credentials.ident}"
     try:
-        identity(sessions.open(credentials), "DELETE", path)
+        identity(sessions.logged_in(credentials), settings, "DELETE", path)
     except keystone.NotFound:
         return
     except (keystone.Forbidden, keystone.Unauthorized):
         try:
-            identity(sessions.own(), "DELETE", path)
+            identity(sessions.own().session, settings, "DELETE", path)
         except keystone.NotFound:
             return
 
 
-def identity(connection: openstack.connection.Connection, method: str, path: str, **more: Any) -> Any:
-    return connection.session.request(
-        path,
-        method,
-        endpoint_filter={
-            "service_type": "identity",
-            "interface": connection.config.get_interface("identity"),
-            "min_version": (3, 0),
-            "max_version": (3, "latest"),
-        },
-        headers={"Accept": "application/json"},
-        **more,
-    )
+def identity(logged_in: session.Session, settings: CloudSettings, method: str, path: str, **more: Any) -> Any:
+    """One call to the Keystone that the server is configured with: no catalog is asked for the way to it."""
+    target = identity_v3(settings.auth_url)
+    return logged_in.request(path, method, endpoint_override=target, headers={"Accept": "application/json"}, **more)

@@ -37,8 +37,8 @@ class Checks:
                 f"max_stacks_per_tenant: You have reached the maximum stacks per tenant, {limit}; there are {count}."
             )
 
-    async def checked(self, caller: Caller, stack: StackRow, wish: Wish) -> tuple[Blueprint, Sequence[str]]:
-        """With the resources of the tree that need a trust.
+    async def checked(self, caller: Caller, stack: StackRow, wish: Wish) -> tuple[Blueprint, Findings]:
+        """With what was found of the whole tree.
 
         Raises `InvalidInput` with all that is wrong, as far as it can be known before anything is done.
         """
@@ -60,7 +60,7 @@ class Checks:
             )
         if pending:
             await self._ask_cloud(caller, blueprint, pending, stack.region)
-        return blueprint, findings.deferred
+        return blueprint, findings
 
     async def _ask_cloud(
         self, caller: Caller, blueprint: Blueprint, pending: Sequence[Pending], region: str | None

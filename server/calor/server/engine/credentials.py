@@ -1,13 +1,14 @@
 """With which rights a stack is worked on: a trust where the caller can give one, else his token (design §5: a stack
-that needs no deferred work runs with any token)."""
+that needs no deferred work runs with any token; one that asks no cloud for anything needs no trust)."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from calor.server.cloud.credentials import CredentialKind, Credentials
 from calor.server.cloud.door import CloudDoor
 from calor.server.cloud.errors import CloudError
+from calor.server.engine.nested_checks import Findings
 from calor.server.errors import Forbidden
 from calor.server.identity import Caller
 
@@ -24,13 +25,14 @@ def of_token(caller: Caller, region: str | None) -> Credentials:
     )
 
 
-async def delegated(door: CloudDoor, caller: Caller, deferred: Sequence[str], region: str | None) -> Mapping[str, Any]:
+async def delegated(door: CloudDoor, caller: Caller, findings: Findings, region: str | None) -> Mapping[str, Any]:
     """What the stack keeps, to be sealed: ``owner`` for the work, ``caller`` for when the owner's rights are gone.
 
     Raises `Forbidden` naming the resources that need deferred work where the caller cannot delegate.
     """
     token = of_token(caller, region).as_record()
-    if caller.restricted and not deferred:
+    deferred = findings.deferred
+    if not deferred and (caller.restricted or not findings.speaks_to_cloud):
         return {"owner": token, "caller": token}
     try:
         return {"owner": (await door.delegate(caller)).as_record(), "caller": token}
@@ -46,10 +48,10 @@ async def delegated(door: CloudDoor, caller: Caller, deferred: Sequence[str], re
 
 
 async def renewed(
-    door: CloudDoor, caller: Caller, deferred: Sequence[str], region: str | None, known: Mapping[str, Any]
+    door: CloudDoor, caller: Caller, findings: Findings, region: str | None, known: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """For an update: the caller's own trust stays; another user's is left for one of the caller (F143)."""
     owner = known.get("owner") or {}
     if owner.get("kind") not in (None, CredentialKind.TOKEN.value) and owner.get("user_id") == caller.user_id:
         return {"owner": owner, "caller": of_token(caller, region).as_record()}
-    return await delegated(door, caller, deferred, region)
+    return await delegated(door, caller, findings, region)

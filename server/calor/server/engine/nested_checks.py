@@ -25,12 +25,14 @@ SAMPLE = 20
 
 @dataclass
 class Findings:
-    """``resources`` counts the whole tree, as far as it is known; ``deferred`` are those that need a trust."""
+    """``resources`` counts the whole tree, as far as it is known; ``deferred`` are those that need a trust, and
+    ``speaks_to_cloud`` says whether any of them may ask a cloud for anything."""
 
     problems: list[Problem] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     resources: int = 0
     deferred: list[str] = field(default_factory=list)
+    speaks_to_cloud: bool = False
     files: set[str] = field(default_factory=set)
 
 
@@ -53,6 +55,7 @@ def _check(
     where: str = "",
 ) -> None:
     findings.resources += len(blueprint.kinds)
+    findings.speaks_to_cloud |= not all(kind.pure or kind.is_nested for kind in blueprint.kinds.values())
     findings.deferred += [
         where + name
         for name, kind in blueprint.kinds.items()
@@ -95,6 +98,7 @@ def _child(
         findings.files.add(kind.name)
         return _drawn(blueprint, name, kind.template, values, blueprint.files, registry, findings)
     if has_unknown(values):
+        findings.speaks_to_cloud = True  # nobody knows yet what will be in it
         return None
     me = Incarnation(id="", name=name, type=kind.name, physical_name=name)
     nested = kind.nested(me, typed(kind, values), None, ())

@@ -42,8 +42,8 @@ class StackService(StackAnswers):
         request = await containers.filled(self._tools, caller, request)
         wish = await self._tools.gate.read(request)
         stack = requests.fresh_stack(caller, request, wish, self._tools.clock.now(), self._tools.settings)
-        blueprint, deferred = await self._checks.checked(caller, stack, wish)
-        kept = await credentials.delegated(self._tools.door, caller, deferred, stack.region)
+        blueprint, findings = await self._checks.checked(caller, stack, wish)
+        kept = await credentials.delegated(self._tools.door, caller, findings, stack.region)
         revision = self._revision(stack, wish, blueprint)
         values = values_of(stack) | {
             "revision_id": revision.id,
@@ -65,8 +65,8 @@ class StackService(StackAnswers):
         stack = await self._find.stack(caller, name, ident)
         legality.check_update(stack)
         wish = await self._checks.wish(caller, stack, request)
-        blueprint, deferred = await self._checks.checked(caller, stack, wish)
-        kept = await credentials.renewed(self._tools.door, caller, deferred, stack.region, self._rights(stack))
+        blueprint, findings = await self._checks.checked(caller, stack, wish)
+        kept = await credentials.renewed(self._tools.door, caller, findings, stack.region, self._rights(stack))
 
         async def work(operation: Operation) -> None:
             legality.check_update(operation.tree.root)

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator
 
@@ -20,6 +19,8 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
         if dialect.name in ("mysql", "mariadb"):
+            from sqlalchemy.dialects import mysql  # all its drivers' modules: not on the way to a start with SQLite
+
             return dialect.type_descriptor(mysql.DATETIME(fsp=6))
         return dialect.type_descriptor(sa.DateTime())
 
@@ -30,9 +31,22 @@ class UtcDateTime(TypeDecorator[datetime]):
         return None if value is None else value.replace(tzinfo=UTC)
 
 
-def long_text() -> sa.types.TypeEngine[str]:
+class LongText(TypeDecorator[str]):
     """Text of any length; MariaDB's plain TEXT ends at 64 KiB."""
-    return sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+
+    impl = sa.Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
+        if dialect.name in ("mysql", "mariadb"):
+            from sqlalchemy.dialects import mysql
+
+            return dialect.type_descriptor(mysql.LONGTEXT())
+        return dialect.type_descriptor(sa.Text())
+
+
+def long_text() -> sa.types.TypeEngine[str]:
+    return LongText()
 
 
 def word(of: type[enum.Enum]) -> sa.Enum:

@@ -116,17 +116,25 @@ async def open_database(url: str) -> Database:
     return Database(engine)
 
 
-async def upgrade(url: str) -> None:
-    """Bring the schema of the database to this server's."""
+async def upgrade(url: str, *, step_by_step: bool = False) -> None:
+    """Bring the schema of the database to this server's. An empty database gets it at once, unless asked to take
+    every migration."""
     engine = _engine(url)
     try:
         async with engine.begin() as connection:
-            await connection.run_sync(_upgrade)
+            await connection.run_sync(_migrate if step_by_step else _upgrade)
     finally:
         await engine.dispose()
 
 
 def _upgrade(connection: sa.Connection) -> None:
+    if schema.is_empty(connection):
+        schema.create(connection)
+    elif schema.found(connection) != schema.needed():
+        _migrate(connection)
+
+
+def _migrate(connection: sa.Connection) -> None:
     from alembic import command  # imported here: it would take a third of a server's start
     from alembic.config import Config
 

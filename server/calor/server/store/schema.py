@@ -5,6 +5,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from calor.server.store import guest_models
+
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 _NAMES = re.compile(r'^(revision|down_revision)\b[^=\n]*= *"([^"]+)"', re.MULTILINE)
@@ -19,6 +21,24 @@ def needed() -> str:
             (revisions if kind == "revision" else built_on).add(name)
     (last,) = revisions - built_on
     return last
+
+
+def is_empty(connection: sa.Connection) -> bool:
+    """Whether nobody has made anything in the database yet."""
+    return not sa.inspect(connection).get_table_names()
+
+
+def create(connection: sa.Connection) -> None:
+    """All tables at once, as the migrations would leave them, and Alembic's note of it."""
+    guest_models.Guest.metadata.create_all(connection)
+    note = sa.Table(
+        "alembic_version",
+        sa.MetaData(),
+        sa.Column("version_num", sa.String(32), nullable=False),
+        sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+    )
+    note.create(connection)
+    connection.execute(note.insert(), {"version_num": needed()})
 
 
 def found(connection: sa.Connection) -> str | None:
