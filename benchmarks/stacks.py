@@ -1,15 +1,13 @@
 """Stacks without side effects: flat, chain, many at once."""
 
 import asyncio
-import sqlite3
-import tempfile
 import time
-import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Client, client, dev
+from benchmarks.harness import Client, client, cpu_seconds, dev
+from benchmarks.rows import Rows
 
 Row = dict[str, Any]
 HOT = "2021-04-16"
@@ -36,7 +34,17 @@ async def _timed(work: Any) -> float:
     return round(time.perf_counter() - began, 3)
 
 
-async def _life(heat: Client, name: str, template: dict[str, Any]) -> Row:
+async def _life(
+    heat: Client,
+    name: str,
+    template: dict[str, Any],
+    pid: int,
+    after_create: Callable[[], Awaitable[Any]] | None = None,
+) -> Row:
+    """Walls, and of the create the server's CPU; with ``rows``, what ``after_create`` has found."""
+
+    ident = ""
+
     async def create() -> None:
         nonlocal ident
         ident = await heat.create(name, template)
@@ -50,43 +58,35 @@ async def _life(heat: Client, name: str, template: dict[str, Any]) -> Row:
         await heat.delete(name, ident)
         await heat.finished(name, ident, "DELETE")
 
-    ident = ""
-    return {
-        "create_s": await _timed(create()),
-        "noop_update_s": await _timed(update()),
-        "delete_s": await _timed(delete()),
-    }
-
-
-def insert_rows(size: int) -> float:
-    """The floor: as many rows of the same width in a SQLite file, one transaction (seconds)."""
-    with tempfile.TemporaryDirectory() as folder:
-        database = sqlite3.connect(Path(folder, "floor.sqlite"))
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("CREATE TABLE r (id TEXT PRIMARY KEY, name TEXT, type TEXT, status TEXT, body TEXT)")
-        database.execute("CREATE TABLE e (id TEXT PRIMARY KEY, name TEXT, type TEXT, status TEXT, body TEXT)")
-        began = time.perf_counter()
-        rows = [(str(uuid.uuid4()), f"r{n}", "OS::Heat::RandomString", "COMPLETE", "x" * 200) for n in range(size)]
-        database.executemany("INSERT INTO r VALUES (?,?,?,?,?)", rows)
-        database.executemany("INSERT INTO e VALUES (?,?,?,?,?)", rows)
-        database.commit()
-        elapsed = time.perf_counter() - began
-        database.close()
-    return round(elapsed, 4)
+    cpu = cpu_seconds(pid)
+    row: Row = {"create_s": await _timed(create()), "create_cpu_s": round(cpu_seconds(pid) - cpu, 2)}
+    if after_create is not None:
+        row["rows"] = await after_create()
+    return row | {"noop_update_s": await _timed(update()), "delete_s": await _timed(delete())}
 
 
 async def flat_1000() -> AsyncIterator[Row]:
+    """Create, unchanged update and delete of 1,000 random strings, seen by a client that polls each 10 ms.
+
+    ``insert_s`` is the floor of the create: all rows that it left (`Rows`), inserted again by the same driver into an
+    empty database of the same schema. ``ratio`` is wall to wall, ``cpu_ratio`` the server's CPU to that of inserting.
+    """
     async with dev("--driver", "record") as cloud, client(cloud.ready) as heat:
+        database = Path(cloud.ready["clouds_yaml"]).parent / "calor.sqlite"
         for repeat in range(3):
-            yield {"bench": "flat-1000", "repeat": repeat, "insert_s": insert_rows(1000)} | await _life(
-                heat, f"flat-{repeat}", flat(1000)
-            )
+            before = await Rows.of(database)
+            row = await _life(heat, f"flat-{repeat}", flat(1000), cloud.pid, lambda: Rows.of(database))
+            floor = await (row.pop("rows") - before).inserted()
+            row["insert_s"], row["insert_cpu_s"] = floor.wall, floor.cpu
+            row["ratio"] = round(row["create_s"] / floor.wall, 1)
+            row["cpu_ratio"] = round(row["create_cpu_s"] / floor.cpu, 1)
+            yield {"bench": "flat-1000", "repeat": repeat} | row
 
 
 async def chain_200() -> AsyncIterator[Row]:
     async with dev("--driver", "record") as cloud, client(cloud.ready) as heat:
         for repeat in range(3):
-            yield {"bench": "chain-200", "repeat": repeat} | await _life(heat, f"chain-{repeat}", chain(200))
+            yield {"bench": "chain-200", "repeat": repeat} | await _life(heat, f"chain-{repeat}", chain(200), cloud.pid)
 
 
 async def many_100() -> AsyncIterator[Row]:
