@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -144,3 +145,8 @@ def test_the_table_of_hooks_names_each_by_its_group_and_those_that_leave_somethi
     found = {group: hooks.built_in(group) for group, _, _ in hooks.HOOKS}
     assert all(hook.group == group for group, hook in found.items())
     assert {group for group, hook in found.items() if hook.leaves_something} == set(withdrawal.GROUPS)
+
+
+def test_every_hook_has_a_section_of_the_page():
+    page = (Path(__file__).resolve().parents[2] / "docs/guest-agent.md").read_text()
+    assert [group for group, _, _ in hooks.HOOKS if f"\n### {group}\n" not in page] == []

@@ -140,10 +140,10 @@ def galaxy(job: contract.Job, program: str, root: str, working: str) -> Tuple[Li
     ``requirements`` is a requirements file's text, a list or map like its content, or false for none."""
     wanted = job.deployment.options.get("requirements")
     found: List[Tuple[List[str], str]] = []
-    if wanted is None or wanted is True:
+    if (wanted is None or wanted is True) and root != working:
         there = [(words, os.path.join(root, name)) for name, words in REQUIREMENTS]
         found = [(words, path) for words, path in there if os.path.isfile(path)]
-    elif wanted:
+    elif wanted and wanted is not True:
         path = os.path.join(root, ".calor-requirements.yml")
         contract.write_private(path, _content(wanted).encode("utf-8"))
         found = [(["install"], path)]
