@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -11,9 +12,11 @@ from engine_world import USER, running
 
 from calor.server.engine.masking import MASK, Masker
 from calor.server.engine.progress_views import OutputQuery, RunState
+from calor.server.engine.run_secrets import secret_leaves
 from calor.server.engine.run_states import percent_of
 from calor.server.errors import BadRequest, Conflict, EntityNotFound, Forbidden
 from calor.server.identity import Caller
+from calor.server.template import Secret
 
 SECRET = "s3cret-w0rd"
 STRANGER = Caller(user_id="u2", project_id="p2", roles=frozenset({"member"}), user_name="u2", token="t2")
@@ -42,6 +45,15 @@ def test_half_a_character_and_what_may_begin_a_secret_wait_for_the_next_piece() 
 
 def test_the_rest_of_a_secret_after_a_gap_is_hidden() -> None:
     assert Masker([SECRET]).piece(b"t-w0rd and more\n", final=True, after_gap=True) == (MASK + b" and more\n", 16)
+
+
+def test_a_secret_is_hidden_in_the_forms_in_which_programs_print_it() -> None:
+    key = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEAwJ\n-----END KEY-----\n"
+    masker = Masker([key, 'say "so"'])
+    for text in (key, json.dumps({"key": key}), "> MIIEowIBAAKCAQEAwJ <", json.dumps('say "so"')):
+        assert "MIIE" not in masker.text(text)
+        assert "so" not in masker.text(text)
+    assert secret_leaves({"a": Secret({"b": ["deep", 12345]}), "c": "open", "d": Secret(None)}) == ["deep", "12345"]
 
 
 def test_percent_is_of_the_steps_that_are_done() -> None:
@@ -197,6 +209,28 @@ async def test_another_guests_output_is_refused_and_that_of_a_former_run_is_not_
     with pytest.raises(BadRequest):
         await sent(hosts, who, found, b"x", -1)
     assert await sent(hosts, who, found, b"x", 0, run_id="former") is None
+
+
+async def test_a_stack_shows_what_those_nested_in_it_print_and_a_nested_one_its_own(hosts: Any) -> None:
+    inner = {**with_secret(), "outputs": {}}
+    resources = {"group": {"type": "inner.yaml", "properties": {"word": SECRET}}}
+    outer = {"heat_template_version": "2021-04-16", "resources": resources}
+    stack = await hosts.create("outer", outer, files={"inner.yaml": json.dumps(inner)})
+
+    async def begun() -> bool:
+        return "d0" in await hosts.resources(stack, 2)
+
+    await hosts.until(begun)
+    child = (await hosts.resources(stack, 2))["d0"].stack
+    who, _ = await guest_of(hosts, child)
+    found = await polled(hosts, who)
+    await sent(hosts, who, found, b"inner " + SECRET.encode() + b"\n", 0)
+    for whose in (stack, child):
+        (piece,) = (await output(hosts, whose)).pieces
+        assert (piece.place.stack_name, piece.place.resource_name) == (child.name, "d0")
+        assert piece.data == b"inner " + MASK + b"\n"
+        assert (await run_of(hosts, whose)).state is RunState.FETCHED
+    assert (await output(hosts, stack, resource="other")).pieces == []
 
 
 # --- ending a run ------------------------------------------------------------------------------------------

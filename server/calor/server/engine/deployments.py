@@ -262,6 +262,9 @@ class StoredDeployments:
             documents.append(document | {"calor": mark})
         return documents
 
+    async def run_ids(self, server_id: str) -> list[str]:
+        return [row.run_id for row, _ in await self._documents(server_id)]
+
     async def moot(self, server_id: str, running: Sequence[str]) -> list[str]:
         """The runs that a guest has to end: those running which nobody wants any more, and the cancelled ones."""
         rows = [row for row, _ in await self._documents(server_id)]

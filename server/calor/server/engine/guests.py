@@ -199,8 +199,7 @@ class GuestService:
     async def metadata(self, who: InstanceIdentity, stack_name: str, resource: str) -> Mapping[str, Any]:
         _, row = await self._own(who, stack_name, resource)
         known = await metadata_of(self._tools.deployments, self._tools.sealing, row)
-        runs = [one.run_id for one in await self._tools.deployments.rows(server_id=row.physical_id or "")]
-        self._tools.contacts.told(who.resource_id, runs)
+        self._tools.contacts.told(who.resource_id, await self._tools.deployments.run_ids(row.physical_id or ""))
         return known
 
     async def describe(self, who: InstanceIdentity, stack_name: str, resource: str) -> ResourceView:

@@ -4,17 +4,21 @@ A secret may lie across the border of two pieces: what could be the beginning of
 so is half a character. Whoever sends the pieces is told how far they were taken, and sends the rest again.
 """
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 MASK = b"******"
 SHORTEST = 4
 """Bytes of a secret that is looked for; a shorter one would hide half of any text."""
 
+LONG_LINE = 16
+"""Characters of a line of a secret of several lines that is looked for by itself."""
+
 
 class Masker:
     def __init__(self, secrets: Iterable[str]) -> None:
-        found = {text.strip("\r\n").encode("utf-8", "replace") for text in secrets}
+        found = {form.encode("utf-8", "replace") for text in secrets for form in forms_of(text)}
         self._secrets = sorted((one for one in found if len(one) >= SHORTEST), key=len, reverse=True)
         self._pattern = re.compile(b"|".join(re.escape(one) for one in self._secrets))
 
@@ -56,6 +60,16 @@ class Masker:
                 if data.startswith(secret[begin:]):
                     return len(secret) - begin
         return 0
+
+
+def forms_of(secret: str) -> Iterator[str]:
+    """As programs print it: as it is, as JSON has it, and of several lines (a key) each by itself."""
+    whole = secret.strip("\r\n")
+    yield whole
+    yield json.dumps(whole)[1:-1]
+    lines = whole.splitlines()
+    if len(lines) > 1:
+        yield from (line for line in lines if len(line) >= LONG_LINE)
 
 
 def _overlap(data: bytes, secret: bytes) -> int:

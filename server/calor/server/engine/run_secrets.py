@@ -2,10 +2,11 @@
 
 import logging
 from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
 
 from calor.server.engine.inventory import StoredConfigs
 from calor.server.engine.masking import Masker
-from calor.server.engine.presenting import secret_texts
 from calor.server.engine.revisions import Blueprints
 from calor.server.engine.sealing import Sealing
 from calor.server.errors import CalorError
@@ -13,6 +14,7 @@ from calor.server.identity import SealBroken
 from calor.server.store import queries
 from calor.server.store.database import Database
 from calor.server.store.rows import DeploymentRow, StackRow
+from calor.server.template import Secret
 
 log = logging.getLogger(__name__)
 
@@ -45,13 +47,13 @@ class RunSecrets:
         config = await self._configs.get(row.project_id, row.config_id)
         inputs = config.inputs if config is not None else ()
         texts = [str(one.get("value")) for one in inputs if one.get("name") in CREDENTIALS and one.get("value")]
-        texts += secret_texts(self._sealing.value(row.values)["inputs"])
+        texts += secret_leaves(self._sealing.value(row.values)["inputs"])
         resource = await queries.resource_by_physical_id(self._database, row.project_id, row.source_id or row.id)
         if resource is None:
             return texts
         try:
             given = self._sealing.value(resource.pending or resource.properties) or {}
-            texts += secret_texts(given.get("input_values"))
+            texts += secret_leaves(given.get("input_values"))
         except SealBroken:
             log.warning("the properties of a deployment cannot be read", extra={"resource": resource.name})
         stack = await queries.stack(self._database, resource.stack_id)
@@ -67,4 +69,15 @@ class RunSecrets:
         except (CalorError, LookupError, SealBroken):
             log.warning("the parameters of a stack cannot be read", exc_info=True, extra={"stack": stack.id})
             return []
-        return secret_texts([parameter.value for parameter in blueprint.model.parameters.values()])
+        return secret_leaves([parameter.value for parameter in blueprint.model.parameters.values()])
+
+
+def secret_leaves(tree: Any, *, inside: bool = False) -> list[str]:
+    """The texts of all secrets in a tree, of a map or a list those of its leaves: nobody prints it whole."""
+    if isinstance(tree, Secret):
+        return secret_leaves(tree.value, inside=True)
+    if isinstance(tree, Mapping):
+        return [text for value in tree.values() for text in secret_leaves(value, inside=inside)]
+    if isinstance(tree, list | tuple):
+        return [text for value in tree for text in secret_leaves(value, inside=inside)]
+    return [str(tree)] if inside and tree is not None and not isinstance(tree, bool) else []
