@@ -39,7 +39,7 @@ FAILING = """
 
 @pytest.fixture
 def with_ansible(guest):
-    guest.environment["PATH"] = f"{TOOLS}:{os.environ['PATH']}"
+    guest.environment["PATH"] = f"{TOOLS}:/usr/sbin:/usr/bin:/sbin:/bin"
     guest.environment["ANSIBLE_FORCE_COLOR"] = "1"
     return guest
 
