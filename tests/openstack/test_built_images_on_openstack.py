@@ -1,4 +1,4 @@
-"""Images of `calor image build` in real guests: a script's and a playbook's deployment complete, agent baked or fetched.
+"""Images of `calor image build` in real guests: deployments by script and by Ansible complete, agent baked or fetched.
 
 CALOR_BAKED and CALOR_FETCHED name the two images in the cloud; scripts/test-openstack and scripts/test-vm build and
 upload them.
@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::PendingDeprecationWarning"),
 ]  # openstacksdk of itself
 IMAGES = {"baked": os.environ.get("CALOR_BAKED", ""), "fetched": os.environ.get("CALOR_FETCHED", "")}
-LIMIT_MINUTES = 20  # software emulation, beside other load
+LIMIT_MINUTES = 30  # software emulation, beside other load
 
 SCRIPT = """\
 #!/bin/sh

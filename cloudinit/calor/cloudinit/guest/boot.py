@@ -26,6 +26,7 @@ TOOL_DIRECTORIES = ("/usr/bin", "/usr/local/bin", "/opt/aws/bin")
 TOOL_TEXT = '#!/bin/sh\nexec %s -I -S %s tool %s "$@"\n'
 TOOL_PATIENCE = 600
 PAUSES = (0.2, 0.5, 1, 2, 5, 10, 20, 30)
+WANTED = "/etc/systemd/system/multi-user.target.wants/calor-agent.service"
 UNIT_TEXT = """[Unit]
 Description=Calor agent
 After=network-online.target
@@ -77,38 +78,54 @@ def install(identity):
 
 def install_tools(identity):
     # type: (dict[str, object]) -> int
-    """An image that has them all (heat-cfntools) stays as it is."""
-    if lacking():
+    """An image that has another's tools, and all of them, needs no identity for them."""
+    if shutil.which("calor-agent", path=SEARCH) or not all(map(found_tool, TOOLS)):
         forget_earlier_instance(identity)
         write(IDENTITY, json.dumps(identity, sort_keys=True) + "\n", 0o600)
-        add_tools()
+    add_tools()
     return 0
 
 
-def lacking():
-    # type: () -> list[str]
-    return [name for name in TOOLS if not shutil.which(name, path=SEARCH)]
+def found_tool(name):
+    # type: (str) -> str | None
+    return shutil.which(name, path=SEARCH)
 
 
 def add_tools():
     # type: () -> None
-    """What is fetched is fetched when a tool is first called. /usr may be read-only; AWS's directory gets links."""
-    for name in lacking():
-        text = TOOL_TEXT % (sys.executable, os.path.abspath(__file__), name)
-        for directory in TOOL_DIRECTORIES:
-            path = os.path.join(directory, name)
-            try:
-                write(path, text, 0o755)
-            except OSError as error:
-                refused = error
-                continue
-            link = os.path.join(TOOL_DIRECTORIES[-1], name)
-            if not os.path.lexists(link):
-                os.makedirs(TOOL_DIRECTORIES[-1], exist_ok=True)
-                os.symlink(path, link)
-            break
-        else:
-            say("%s is not installed: %s" % (name, refused))
+    """Every tool under the names that templates use; what is there stays. What is fetched is fetched when a tool is
+    first called."""
+    for name in TOOLS:
+        path = found_tool(name)
+        try:
+            link_tool(name, path or write_tool(name))
+        except OSError as error:
+            say("%s is not installed: %s" % (name, error))
+
+
+def write_tool(name):
+    # type: (str) -> str
+    """Where it lies now: in the first directory that can be written (/usr may be read-only)."""
+    text = TOOL_TEXT % (sys.executable, os.path.abspath(__file__), name)
+    for directory in TOOL_DIRECTORIES[:-1]:
+        path = os.path.join(directory, name)
+        try:
+            write(path, text, 0o755)
+        except OSError:
+            continue
+        return path
+    path = os.path.join(TOOL_DIRECTORIES[-1], name)
+    write(path, text, 0o755)
+    return path
+
+
+def link_tool(name, path):
+    # type: (str, str) -> None
+    for directory in (TOOL_DIRECTORIES[-1], TOOL_DIRECTORIES[0]):
+        link = os.path.join(directory, name)
+        if not os.path.lexists(link) and os.access(os.path.dirname(directory), os.W_OK):
+            os.makedirs(directory, exist_ok=True)
+            os.symlink(path, link)
 
 
 def other_agent():
@@ -140,7 +157,8 @@ def start_by_systemd():
         text = UNIT_TEXT.format(python=sys.executable, boot=os.path.abspath(__file__))
         write(os.path.join(UNIT_DIRECTORIES[0], UNIT), text, 0o644)
         subprocess.check_call(["systemctl", "daemon-reload"])
-    subprocess.check_call(["systemctl", "enable", UNIT])
+    if not os.path.islink(WANTED):  # where it is baked, this would cost seconds
+        subprocess.check_call(["systemctl", "enable", UNIT])
     subprocess.check_call(["systemctl", "--no-block", "restart", UNIT])
 
 

@@ -14,8 +14,9 @@ VOLUME = VolumeWiring(volume_id="0f4c9e1e-6d6c-4a53-8ff5-6a7d3d1a9b11", path=Pat
 
 def argv(**changes: object) -> list[str]:
     wanted = {
-        "id": "s1", "name": "db", "vcpus": 2, "ram_mb": 512, "folder": Path("/s/1"), "root": Path("/s/1/disk/root.qcow2"),
-        "volumes": [VOLUME], "nics": [Nic(port_id="p1", mac="fa:16:3e:00:00:05", network="tap,fd=9")], "accelerator": "tcg",
+        "id": "s1", "name": "db", "vcpus": 2, "ram_mb": 512, "folder": Path("/s/1"), "accelerator": "tcg",
+        "root": Path("/s/1/disk/root.qcow2"), "volumes": [VOLUME],
+        "nics": [Nic(port_id="p1", mac="fa:16:3e:00:00:05", network="tap,fd=9")],
     }  # fmt: skip
     return command_line.argv(Machine(**{**wanted, **changes}))  # type: ignore[arg-type]  # a table of changes
 

@@ -7,7 +7,7 @@ the disk file, and the boot loader is laid in front.
 import hashlib
 import os
 import shutil
-import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from calor.server.devcloud.images import agent_package, apt_sources, boot_sector, building, disk_guest
-from calor.server.devcloud.images.catalog import DESCRIPTION, Image, ImageError, load
+from calor.server.devcloud.images.catalog import DESCRIPTION, Image, ImageError
 from calor.server.devcloud.images.commands import run
 
 NAME = "debian-12-vm"
@@ -62,35 +62,43 @@ async def build_disk(cache: Path, wanted: Wanted, output: Path | None, progress:
 
     Needs root. Raises `ImageError`."""
     _check_machine(wanted)
+    if output is not None:
+        return await _build_at(output, cache, wanted, progress)
     folder = cache / f"{NAME}-{wanted.fingerprint()}"
-    disk = folder / f"disk.{wanted.format}"
     async with building.exclusively(cache, "disk.lock"):
         if not (folder / DESCRIPTION).exists():
-            await _build(folder, disk, wanted, progress)
-    if output is None:
-        return disk
-    progress(f"copying it to {output}")
+            shutil.rmtree(folder, ignore_errors=True)
+            disk = await _build(folder, cache, wanted, progress)
+            properties = {"os_distro": "debian", "os_version": "12", "description": _description(wanted)}
+            image = Image(
+                name=NAME, path=folder, layers={}, properties=properties, disk=disk.name, disk_format=wanted.format
+            )
+            image.save()
+    return folder / f"disk.{wanted.format}"
+
+
+async def _build_at(output: Path, cache: Path, wanted: Wanted, progress: Progress) -> Path:
+    """Not kept in the cache: dev clouds show what was built for them only."""
     output.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["cp", "--sparse=always", "--reflink=auto", str(disk), str(output)], check=True)  # noqa: ASYNC221 - a one-shot command
+    async with building.exclusively(cache, "disk.lock"):
+        with tempfile.TemporaryDirectory(prefix=".calor-image-", dir=output.parent) as scratch:
+            made = await _build(Path(scratch), cache, wanted, progress)
+            made.replace(output)
     return output
 
 
-def find_disk(cache: Path, wanted: Wanted) -> Image | None:
-    folder = cache / f"{NAME}-{wanted.fingerprint()}"
-    return load(folder) if (folder / DESCRIPTION).exists() else None
-
-
-async def _build(folder: Path, disk: Path, wanted: Wanted, progress: Progress) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    work = folder / "work"
+async def _build(folder: Path, cache: Path, wanted: Wanted, progress: Progress) -> Path:
+    """Make the disk in the folder, where nothing else is left."""
+    work, raw, disk = folder / "work", folder / "disk.raw", folder / f"disk.{wanted.format}"
     work.mkdir(parents=True)
-    log, began = folder / "build.log", time.monotonic()
+    log, began = cache / f"{NAME}.log", time.monotonic()
+    log.write_bytes(b"")
     ident = uuid.uuid5(_NAMESPACE, wanted.fingerprint())
 
     def say(text: str) -> None:
         progress(f"[{time.monotonic() - began:4.0f} s] {text}")
 
-    base, root = await _base(folder.parent, wanted, say, log), work / "root"
+    base, root = await _base(cache, wanted, say, log), work / "root"
     await run(
         ["cp", "-a", "--reflink=auto", str(base), str(root)], what=f"Image {NAME}", log=log, environment=os.environ
     )
@@ -98,7 +106,6 @@ async def _build(folder: Path, disk: Path, wanted: Wanted, progress: Progress) -
         say("installing the agent's package")
         await _bake(root, work, log)
     _boot_files(root, ident, wanted.kernel_options)
-    raw = folder / "disk.raw"
     size = _size(root, wanted)
     say(f"making the file system of a disk of {size // MIB} MiB")
     await _file_system(raw, root, size, ident, log)
@@ -112,9 +119,8 @@ async def _build(folder: Path, disk: Path, wanted: Wanted, progress: Progress) -
         )  # fmt: skip
         raw.unlink()
     shutil.rmtree(work)
-    properties = {"os_distro": "debian", "os_version": "12", "description": _description(wanted)}
-    Image(name=NAME, path=folder, layers={}, properties=properties, disk=disk.name, disk_format=wanted.format).save()
     say(f"done: {_used(disk) // MIB} MiB on disk")
+    return disk
 
 
 def _used(path: Path) -> int:

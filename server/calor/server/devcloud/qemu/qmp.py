@@ -52,7 +52,10 @@ class Monitor:
         return False
 
     async def _next(self) -> dict[str, Any]:
-        line = await self._reader.readline()
+        try:
+            line = await self._reader.readline()
+        except OSError as exc:
+            raise DriverError(f"QEMU has ended meanwhile: {exc.strerror}.") from exc
         if not line:
             raise DriverError("QEMU has ended meanwhile.")
         answer: dict[str, Any] = json.loads(line)
@@ -74,9 +77,8 @@ async def monitor(folder: Path) -> AsyncIterator[Monitor]:
         raise DriverError(f"QEMU does not listen in {folder}: {exc.strerror}") from exc
     try:
         async with asyncio.timeout(_ANSWER_SECONDS) as patience:
-            one = Monitor(writer.get_extra_info("socket"), reader, writer)
-            await reader.readline()  # its greeting
-            await one.run("qmp_capabilities")
+            one = Monitor(sock, reader, writer)
+            await one.run("qmp_capabilities")  # its greeting is neither an answer nor an event
             patience.reschedule(None)
         yield one
     except TimeoutError as exc:

@@ -1,6 +1,7 @@
 """Starting QEMU: a process of its own, confined, that outlives the cloud's."""
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,8 +47,9 @@ async def _until_it_answers(folder: Path) -> Process:
             raise DriverError(f"QEMU could not start the machine: {_said(folder)}")
         seen = process
         if process is not None and socket.exists():
-            async with monitor(folder):
-                return process
+            with contextlib.suppress(DriverError):  # it has ended this moment: the next look tells
+                async with monitor(folder):
+                    return process
         if seen is None and (words := _said(folder)):
             raise DriverError(f"QEMU could not start the machine: {words}")
         await asyncio.sleep(_LOOK_AGAIN)
