@@ -24,6 +24,7 @@ from calor.cfntools import httpclient
 
 log = logging.getLogger("calor.agent")
 
+AGAIN = 5.0
 SOURCE_ERRORS = (httpclient.TransportError, Refused, NotEnrolled)
 
 
@@ -51,6 +52,7 @@ class Agent:
         self._collectors = sources.configured(settings, places, link)
         self._stop = threading.Event()
         self._stopping = False
+        self._trouble = ""
 
     @property
     def collectors(self) -> List[Collector]:
@@ -72,9 +74,26 @@ class Agent:
         if not self._collectors:
             log.error("no source of deployments is configured: %s names no server", self._places.config)
         while not self._stop.is_set():
-            self._worker.wait(self._worker.step())
+            self._worker.wait(self._step())
         log.info("stopped; hooks that run are left to end")
         return 0
+
+    def _step(self) -> float:
+        """The worker's next step. A disk that is full or broken is told, and tried again."""
+        try:
+            pause = self._worker.step()
+        except OSError as exc:
+            self._say("the agent cannot go on: {}".format(exc))
+            return AGAIN
+        self._say("")
+        return pause
+
+    def _say(self, trouble: str) -> None:
+        if trouble != self._trouble:
+            self._trouble = trouble
+            log.error("%s", trouble or "the agent goes on")
+        if self._beats is not None:
+            self._beats.trouble(trouble)
 
     def once(self, timeout: float = 3600.0) -> int:
         """Collect once, apply all, deliver all. 0 if everything was delivered, 1 if not."""

@@ -1,5 +1,6 @@
 """Heartbeats: what this guest is doing, told on each change, every few seconds while a hook runs, else each minute."""
 
+import calendar
 import json
 import logging
 import threading
@@ -26,6 +27,14 @@ class Beats:
         self._boot_id = boot_id
         self._interval = interval
         self._news = threading.Event()
+        self._trouble = ""
+        self._clock = ""
+
+    def trouble(self, said: str) -> None:
+        """What keeps this instance from its work, empty once nothing does: the server tells it who waits."""
+        if said != self._trouble:
+            self._trouble = said
+            self.wake()
 
     def wake(self) -> None:
         self._news.set()
@@ -56,7 +65,8 @@ class Beats:
             "boot_id": self._boot_id,
             "agent": __version__,
             "protocol": PROTOCOL,
-            "detail": "",
+            "detail": "; ".join(one for one in (self._trouble, self._clock) if one),
+            "stuck": bool(self._trouble),
             "interval": WHILE_RUNNING if running is not None else self._interval,
             "running": current,
         }
@@ -66,7 +76,9 @@ class Beats:
         body = self.body()
         body["time"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         try:
-            self._worker.cancel(_cancelled(self._link.post("heartbeat", body, timeout=15.0)))
+            answer = self._link.post("heartbeat", body, timeout=15.0)
+            self._clock = _clock_fault(answer)
+            self._worker.cancel(_cancelled(answer))
         except (Refused, NotEnrolled, httpclient.TransportError) as exc:
             log.debug("heartbeat not delivered: %s", exc)
             return False
@@ -80,6 +92,25 @@ class Beats:
             self._news.wait(WHILE_RUNNING if busy or not arrived else self._interval)
             if not arrived:
                 stop.wait(1.0)
+
+
+CLOCK_FAULT = 300.0
+"""Seconds: the most that signed requests may differ from a server's clock."""
+
+
+def _clock_fault(answer: httpclient.Answer) -> str:
+    """That this instance's clock is wrong, by the server's; empty while it is right, or the server does not say."""
+    try:
+        server = calendar.timegm(time.strptime(json.loads(answer.text())["time"][:19], "%Y-%m-%dT%H:%M:%S"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ""
+    off = time.time() - server
+    if abs(off) < CLOCK_FAULT:
+        return ""
+    here = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return "the clock of this instance says {}, which is {} s {}".format(
+        here, int(abs(off)), "ahead" if off > 0 else "behind"
+    )
 
 
 def _cancelled(answer: httpclient.Answer) -> List[str]:

@@ -55,6 +55,9 @@ def _command(given: argparse.Namespace) -> int:
     except (settings.SettingsError, agent.AlreadyRuns) as exc:
         sys.stderr.write("calor-agent: {}\n".format(exc))
         return 2
+    except OSError as exc:
+        sys.stderr.write("calor-agent: it cannot keep its state in {}: {}\n".format(where.state, exc))
+        return 1
     return found.run() if given.verb == "run" else found.once()
 
 

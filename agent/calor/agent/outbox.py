@@ -78,7 +78,12 @@ class Outbox:
         backoff = Backoff(min(1.0, self._settings.retry_max), self._settings.retry_max)
         while not stop.is_set():
             self._news.clear()
-            if self.deliver_all():
+            try:
+                done = self.deliver_all()
+            except OSError as exc:  # what was delivered cannot be noted as such: it is sent again, and known by its id
+                log.warning("results cannot be put away: %s", exc)
+                done = False
+            if done:
                 backoff.reset()
                 self._news.wait()
             else:

@@ -25,7 +25,7 @@ WRITE_EVERY = timedelta(seconds=60)
 class Contact:
     """``running`` is what the last heartbeat named: run id, deployment id, step, tail of the output; ``fetched`` are
     the runs that the guest was told of; ``interval`` is how often it means to call; ``heard`` is ``at`` by the
-    steady clock of this process."""
+    steady clock of this process, ``stuck`` since when by that clock the guest says that it cannot go on."""
 
     state: str = NEVER
     detail: str = ""
@@ -35,10 +35,15 @@ class Contact:
     interval: float = 60.0
     agent: str = ""
     heard: float | None = None
+    stuck: float | None = None
 
     def silence(self, now: float, since: float) -> timedelta:
         """How long nothing has been heard, as seen from ``since``; both of the steady clock."""
         return timedelta(seconds=now - max(since, since if self.heard is None else self.heard))
+
+    def is_stuck(self, now: float, limit: timedelta) -> bool:
+        """Whether the guest has said for so long that it cannot go on."""
+        return self.stuck is not None and now - self.stuck >= limit.total_seconds()
 
     def is_unreachable(self, now: datetime) -> bool:
         """Silent for three intervals (F190)."""
@@ -82,6 +87,7 @@ class Contacts:
         now = self._clock.now()
         state = str(body.get("state", ""))
         former = self._known.get(resource_id, Contact())
+        steady = self._clock.steady()
         contact = Contact(
             state=state if state in STATES else former.state,
             detail=bounded(str(body.get("detail") or ""), 2000),
@@ -90,7 +96,8 @@ class Contacts:
             fetched=former.fetched,
             interval=_seconds(body.get("interval")),
             agent=str(body.get("agent") or "")[:100],
-            heard=self._clock.steady(),
+            heard=steady,
+            stuck=(former.stuck or steady) if body.get("stuck") is True else None,
         )
         self._known[resource_id] = contact
         if contact.state != former.state or now - self._written.get(resource_id, now - WRITE_EVERY) >= WRITE_EVERY:
@@ -130,12 +137,13 @@ def sentence(server: str, contact: Contact, now: datetime) -> str:
         )
     ago = int((now - contact.at).total_seconds())
     text = f"The guest of {server} last made contact at {contact.at:%Y-%m-%dT%H:%M:%SZ} ({ago} s ago), {contact.state}"
+    trouble = f"; it says: {contact.detail}" if contact.detail else ""
     if contact.running:
         steps = "; ".join(_step(item) for item in contact.running[:3])
-        return f"{text}: {steps}."
-    if contact.state == "idle":
+        return f"{text}: {steps}{trouble}."
+    if contact.state == "idle" and not trouble:
         return f"{text}: its agent has nothing to run, yet no result of this deployment has reached this server."
-    return f"{text}{': ' + contact.detail if contact.detail else ''}."
+    return f"{text}{trouble}."
 
 
 def _step(item: Mapping[str, Any]) -> str:

@@ -213,6 +213,8 @@ class StoredDeployments:
                 f"No contact for {int(silent.total_seconds())} s (contact time-out). "
                 + sentence(server.name, contact, now)
             )
+        if limit and contact.is_stuck(self._clock.steady(), limit):
+            raise ResourceFailed(sentence(server.name, contact, now))
         return min(LOOK_AGAIN, (limit - silent).total_seconds()) if limit else LOOK_AGAIN
 
     async def _is_gone(self, row: DeploymentRow, cloud: Cloud) -> bool:

@@ -1,0 +1,65 @@
+"""A full disk and a wrong clock: the agent lives on, says so in its heartbeats, and goes on once it can (F050)."""
+
+import contextlib
+import subprocess
+
+import pytest
+
+
+@pytest.fixture
+def small_disk(guest):
+    """The agent's state on a file system of 4 MB."""
+    guest.state.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(guest.state)], check=True)
+    yield guest.state
+    guest.kill()
+    subprocess.run(["umount", "--lazy", str(guest.state)], check=True)
+
+
+@pytest.mark.root
+def test_a_full_disk_is_told_and_what_waits_is_run_once_there_is_room(
+    server, guest, small_disk, deployment, eventually
+):
+    guest.start()
+    eventually(lambda: server.heartbeats)
+    with contextlib.suppress(OSError), (small_disk / "ballast").open("wb", buffering=0) as ballast:
+        while True:
+            ballast.write(b"x" * 4096)
+    server.deploy(deployment("late", "echo done"))
+    eventually(lambda: any(beat.get("stuck") for beat in server.heartbeats))
+    told = next(beat for beat in server.heartbeats if beat.get("stuck"))
+    assert "No space left on device" in told["detail"]
+    assert guest.process.poll() is None, "the agent lives"
+    (small_disk / "ballast").unlink()
+    assert server.result("run-late")["outputs"]["deploy_stdout"] == "done\n"
+    eventually(lambda: not server.heartbeats[-1]["stuck"] and not server.heartbeats[-1]["detail"])
+    assert len([one for one in server.results if one["run_id"] == "run-late"]) == 1
+
+
+@pytest.mark.root
+def test_an_agent_that_cannot_keep_its_identity_says_so_in_one_line(guest, small_disk):
+    ballast = small_disk / "ballast"
+    with contextlib.suppress(OSError):
+        ballast.write_bytes(b"x" * 8_000_000)
+    answer = guest.run("once")
+    assert answer.returncode == 1
+    assert "cannot keep its state" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_clock_ten_years_off_is_told_and_hinders_nothing(server, guest, deployment, eventually):
+    """The server's time is in its answer to a heartbeat."""
+    real = server._guest
+
+    def answer(path, full, headers, body):
+        status, document = real(path, full, headers, body)
+        if path.endswith("/heartbeat") and status == 200:
+            document = {"time": "2016-01-02T03:04:05.678+00:00"}
+        return status, document
+
+    server._guest = answer
+    server.deploy(deployment("timely", "echo on time"))
+    guest.start()
+    assert server.result("run-timely")["outputs"]["deploy_stdout"] == "on time\n"
+    eventually(lambda: any("ahead" in beat["detail"] for beat in server.heartbeats))
+    assert not any(beat["stuck"] for beat in server.heartbeats), "it hinders nothing"
