@@ -213,3 +213,24 @@ outputs:
     assert (await engine.show(stack)).status.value == "IN_PROGRESS"
     await engine.delete(stack)
     await engine.reached(stack, "DELETE_COMPLETE")
+
+
+async def test_events_come_in_pages_filtered_and_in_either_order(engine: Any) -> None:
+    stack = await engine.create("pages", TEXT)
+    await engine.reached(stack, "CREATE_COMPLETE")
+
+    async def listed(resource: str | None = None, **query: Any) -> list[str]:
+        rows = await engine.orchestrator.events.list(USER, "pages", stack.id, resource, EventQuery(**query))
+        return [row.id for row in rows]
+
+    everything = await listed()
+    assert len(everything) == 6
+    assert await listed(sort_dir="desc") == everything[::-1]
+    assert await listed(limit=2) == everything[:2]
+    assert await listed(limit=2, marker=everything[1]) == everything[2:4]
+    assert await listed(limit=2, marker=everything[4], sort_dir="desc") == [everything[3], everything[2]]
+    assert await listed(marker="unknown") == everything
+    assert len(await listed(filters={"resource_status": ["COMPLETE"], "resource_name": ["a", "b"]})) == 2
+    assert await listed(filters={"resource_status": ["NOT_A_STATUS"]}) == []
+    assert await listed(filters={"no_filter": ["x"]}) == everything
+    assert await listed("a", marker=everything[-1]) == []

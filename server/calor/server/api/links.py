@@ -1,5 +1,6 @@
 """URLs in answers. They carry the host the client asked for, so that they work behind a proxy."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -10,6 +11,9 @@ from calor.server.engine.views import StackIdentity
 
 Link = Mapping[str, str]
 
+_STACKS: web.RequestKey[dict[StackIdentity, str]] = web.RequestKey("stack_urls", dict)
+_SAFE = re.compile(r"[A-Za-z0-9_.~-]+")
+
 
 def base_url(request: web.Request) -> str:
     """``scheme://host/v1`` as the client sees it (X-Forwarded-Proto and -Prefix are honoured)."""
@@ -19,8 +23,19 @@ def base_url(request: web.Request) -> str:
 
 
 def stack_url(request: web.Request, stack: StackIdentity, *more: str) -> str:
-    parts = (stack.project_id, "stacks", stack.name, stack.id, *more)
-    return f"{base_url(request)}/{'/'.join(quote(part, safe='') for part in parts)}"
+    """The beginning, which all links of a list share, is put together once a request."""
+    known = request.get(_STACKS)
+    if known is None:
+        known = request[_STACKS] = {}
+    url = known.get(stack)
+    if url is None:
+        parts = (stack.project_id, "stacks", stack.name, stack.id)
+        url = known[stack] = f"{base_url(request)}/{'/'.join(map(_quoted, parts))}"
+    return "/".join((url, *map(_quoted, more)))
+
+
+def _quoted(part: str) -> str:
+    return part if _SAFE.fullmatch(part) else quote(part, safe="")
 
 
 def link(href: str, rel: str) -> Link:

@@ -1,16 +1,19 @@
 """The service of events."""
 
 import dataclasses
-from collections.abc import Sequence
+import enum
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from calor.server.engine import listing, presenting
+from calor.server.engine import presenting
 from calor.server.engine.finding import Finder, missing_resource
 from calor.server.engine.tools import Tools
 from calor.server.engine.views import EventQuery, EventView
 from calor.server.errors import EntityNotFound
 from calor.server.identity import Caller
 from calor.server.store import queries
-from calor.server.store.rows import EventRow, StackRow
+from calor.server.store.rows import StackRow
+from calor.server.store.states import Action, Status
 from calor.server.template import mask
 
 
@@ -26,14 +29,22 @@ class EventService:
         stacks = {stack.id: stack}
         if query.nested_depth:
             stacks |= await self._below(stack, query.nested_depth)
-        rows = await queries.events(self._tools.database, stack_ids=list(stacks), resource=resource)
-        if resource is not None and not rows:
+        database, ids, only = self._tools.database, list(stacks), _wanted(query)
+        if only is None:
+            return []
+        newest_first = query.sort_dir == "desc"
+        rows = await queries.events(
+            database,
+            ids,
+            resource=resource,
+            only=only,
+            after=query.marker,
+            newest_first=newest_first,
+            limit=query.limit,
+        )
+        if resource is not None and not rows and not await queries.events(database, ids, resource=resource, limit=1):
             raise missing_resource(resource, stack.name)
-        found = [row for row in rows if _passes(row, query)]
-        if query.sort_dir == "desc":
-            found.reverse()
-        page = listing.page(found, query.limit, query.marker, lambda row: row.id)
-        return [presenting.event(row, stacks[row.stack_id]) for row in page]
+        return [presenting.event(row, stacks[row.stack_id]) for row in rows]
 
     async def show(self, caller: Caller, name: str, ident: str, resource: str, event_id: str) -> EventView:
         stack = await self._find.stack(caller, name, ident, deleted=True)
@@ -62,12 +73,20 @@ class EventService:
         return found
 
 
-def _passes(row: EventRow, query: EventQuery) -> bool:
-    facts = {
-        "resource_name": row.resource_name,
-        "resource_type": row.resource_type,
-        "resource_action": row.action.value,
-        "resource_status": row.status.value,
-        "resource_status_reason": row.reason,
-    }
-    return all(facts[name] in wanted for name, wanted in query.filters.items() if name in facts)
+_COLUMNS: Mapping[str, tuple[str, type[enum.Enum] | None]] = {
+    "resource_name": ("resource_name", None),
+    "resource_type": ("resource_type", None),
+    "resource_action": ("action", Action),
+    "resource_status": ("status", Status),
+    "resource_status_reason": ("reason", None),
+}
+
+
+def _wanted(query: EventQuery) -> Mapping[str, Sequence[Any]] | None:
+    """The filters as values of columns; None where no event can pass. What is no filter of events is none."""
+    found: dict[str, Sequence[Any]] = {}
+    for name, values in query.filters.items():
+        if name in _COLUMNS:
+            column, words = _COLUMNS[name]
+            found[column] = values if words is None else [one for one in words if one.value in values]
+    return found if all(found.values()) else None

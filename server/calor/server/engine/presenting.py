@@ -83,7 +83,9 @@ def resource(
     parent: str | None,
     description: str = "",
     attributes: Mapping[str, Any] | None = None,
+    brief: bool = False,
 ) -> ResourceView:
+    """``brief`` leaves out what lists do not show: metadata and properties, which would have to be unsealed."""
     return ResourceView(
         stack=identity(stack_row),
         name=row.name,
@@ -97,10 +99,10 @@ def resource(
         required_by=list(required_by),
         description=description,
         attributes=attributes,
-        metadata=mask(sealing.value(row.meta) or {}, HIDDEN),
+        metadata={} if brief else mask(sealing.value(row.meta) or {}, HIDDEN),
         nested_id=row.child_id,
         parent_resource=parent,
-        properties=mask(sealing.value(row.properties or row.pending) or {}, HIDDEN),
+        properties={} if brief else mask(sealing.value(row.properties or row.pending) or {}, HIDDEN),
     )
 
 

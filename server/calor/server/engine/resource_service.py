@@ -58,7 +58,7 @@ class ResourceService:
             below: list[tuple[StackRow, str | None]] = []
             for one, parent in level:
                 rows = by_stack.get(one.id, [])
-                views += await self._views(one, rows, parent)
+                views += await self._views(one, rows, parent, brief=not detail)
                 below += [(stacks[row.child_id], row.name) for row in rows if row.child_id in stacks]
             level, depth = below, depth + 1  # type: ignore[assignment]  # the first level has no parent resource
         return [view for view in views if _passes(view, filters)]
@@ -117,10 +117,14 @@ class ResourceService:
                 event = happenings.of_resource(stack, row, Action.CHECK, Status.COMPLETE, now, text)
                 await operation.tree.change(row.id, event, status=Status.COMPLETE, status_reason=text, updated_at=now)
 
-    async def _views(self, stack: StackRow, rows: Sequence[ResourceRow], parent: str | None) -> Sequence[ResourceView]:
+    async def _views(
+        self, stack: StackRow, rows: Sequence[ResourceRow], parent: str | None, *, brief: bool = False
+    ) -> Sequence[ResourceView]:
         users = presenting.users(rows)
         found = [
-            presenting.resource(row, stack, self._tools.sealing, required_by=users.get(row.name, ()), parent=parent)
+            presenting.resource(
+                row, stack, self._tools.sealing, required_by=users.get(row.name, ()), parent=parent, brief=brief
+            )
             for row in presenting.shown_rows(rows)
         ]
         if stack.status is Status.COMPLETE or stack.action is Action.DELETE or stack.revision_id is None:

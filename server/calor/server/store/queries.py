@@ -15,17 +15,11 @@ from calor.server.store.states import Status
 R = TypeVar("R")
 
 
-def made(row_type: type[R], mapping: Mapping[str, Any]) -> R:
-    values = dict(mapping)
-    if "metadata" in values:
-        values["meta"] = values.pop("metadata")
-    return row_type(**values)
-
-
 async def fetch(database: Database, row_type: type[R], query: sa.Select[Any]) -> list[R]:
     async def work(connection: AsyncConnection) -> list[R]:
         result = await connection.execute(query)
-        return [made(row_type, mapping) for mapping in result.mappings()]
+        names = ["meta" if name == "metadata" else name for name in result.keys()]  # noqa: SIM118 - it is no mapping
+        return [row_type(**dict(zip(names, row, strict=True))) for row in result]
 
     return await database.read(work)
 
@@ -119,13 +113,26 @@ async def unfinished_roots(database: Database) -> list[str]:
 
 
 async def events(
-    database: Database, *, stack_ids: Sequence[str] = (), root_id: str | None = None, resource: str | None = None
+    database: Database,
+    stack_ids: Sequence[str],
+    *,
+    resource: str | None = None,
+    only: Mapping[str, Sequence[Any]] | None = None,
+    after: str | None = None,
+    newest_first: bool = False,
+    limit: int | None = None,
 ) -> list[EventRow]:
-    """In the order in which they happened; of these stacks, or of the whole tree."""
-    query = sa.select(Event.__table__).order_by(Event.number)
-    query = query.where(Event.root_id == root_id) if root_id else query.where(Event.stack_id.in_(stack_ids))
+    """In the order in which they happened, or the other way round. ``only`` has the values that columns may have;
+    ``after`` is the id of the event before the page, from the start where there is none of that id."""
+    query = sa.select(Event.__table__).where(Event.stack_id.in_(stack_ids)).limit(limit)
+    query = query.order_by(Event.number.desc() if newest_first else Event.number)
     if resource is not None:
         query = query.where(Event.resource_name == resource)
+    for column, values in (only or {}).items():
+        query = query.where(Event.__table__.c[column].in_(values))
+    last = None if after is None else await event(database, after)
+    if last is not None and last.stack_id in stack_ids:
+        query = query.where(Event.number < last.number if newest_first else Event.number > last.number)
     return await fetch(database, EventRow, query)
 
 
