@@ -17,7 +17,7 @@ def small_disk(guest):
 
 
 @pytest.mark.root
-def test_a_full_disk_is_told_and_what_waits_is_run_once_there_is_room(
+def test_f050_a_full_disk_is_told_and_what_waits_is_run_once_there_is_room(
     server, guest, small_disk, deployment, eventually
 ):
     guest.start()
@@ -47,7 +47,7 @@ def test_an_agent_that_cannot_keep_its_identity_says_so_in_one_line(guest, small
     assert "Traceback" not in answer.stderr
 
 
-def test_a_clock_ten_years_off_is_told_and_hinders_nothing(server, guest, deployment, eventually):
+def test_f050_a_clock_ten_years_off_is_told_and_hinders_nothing(server, guest, deployment, eventually):
     """The server's time is in its answer to a heartbeat."""
     real = server._guest
 

@@ -31,7 +31,7 @@ def send(desk: Any, pair: dict[str, Any], **params: str) -> tuple[int, Any]:
     return tuple(desk.fetch(f"{desk.cloud.ready['cfn']}/v1/?{urlencode(full)}"))  # type: ignore[return-value]
 
 
-def test_a_server_signals_conditions_handles_and_deployments_of_its_own_stack(desk: Any, config: Any) -> None:
+def test_f156_a_server_signals_conditions_handles_and_deployments_of_its_own_stack(desk: Any, config: Any) -> None:
     used = {"config": {"get_resource": "config"}, "server": {"get_resource": "machine"}}
     waits = {"handle": {"get_resource": "handle"}, "timeout": 120, "count": 2}
     resources = {
