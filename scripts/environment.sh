@@ -51,12 +51,22 @@ python_with_venv() {
     return 1
 }
 
+# includes A,B,C B,C: whether all of the second list is in the first.
+includes() {
+    local wanted
+    for wanted in ${2//,/ }; do
+        [[ ,$1, == *,$wanted,* ]] || return 1
+    done
+}
+
 # virtualenv EXTRAS: .venv with this checkout and the extras of pyproject.toml, made again when that file changes.
 virtualenv() {
-    local extras=$1 wanted stamp python
-    wanted=$(sha256sum <"$checkout/pyproject.toml" | cut -c 1-16)-$extras
-    stamp=$venv/.complete-$wanted
-    [ -e "$stamp" ] && return
+    local extras=$1 stamps stamp python
+    stamps=$venv/.complete-$(sha256sum <"$checkout/pyproject.toml" | cut -c 1-16)
+    for stamp in "$stamps"-*; do
+        [ -e "$stamp" ] && includes "${stamp##*-}" "$extras" && return
+    done
+    stamp=$stamps-$extras
     if ! [ -x "$venv/bin/python" ]; then
         if ! python=$(python_with_venv); then
             command -v python3 >/dev/null 2>&1 || packages python3
