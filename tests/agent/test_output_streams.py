@@ -84,9 +84,7 @@ def test_a_cancelled_run_ends_with_all_its_children_and_one_that_waits_never_beg
     eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids.read_text().split()))
 
 
-def test_f097_the_verdict_of_cloud_init_is_told_where_the_server_asks(
-    server: Any, guest: Any, eventually: Any
-) -> None:
+def test_f097_the_verdict_of_cloud_init_is_told_where_the_server_asks(server: Any, guest: Any, eventually: Any) -> None:
     guest.configure(server=server.url, instance_id="i-1", bootstrap_token="boot", report_cloud_init=True)
     run = guest.root / "run/cloud-init"
     run.mkdir(parents=True)

@@ -1,5 +1,6 @@
 """`calor stack` and `calor deployment`, against an API that answers what a test says."""
 
+import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from calor.server.cli import client as client_module
 from calor.server.cli import main, stack_watch
@@ -172,6 +174,39 @@ def test_a_stack_that_is_gone_is_a_good_end_of_a_deletion(api: Api) -> None:
     api.answers["GET", f"{here}/logs"] = page(over=True)
     done = calor("stack", "watch", "shop")
     assert (done.exit_code, done.output) == (0, "shop: DELETE_COMPLETE\n")
+
+
+def test_the_tree_has_nested_resources_below_theirs_with_instances_and_steps() -> None:
+    links = [{"rel": "stack", "href": "http://calor/v1/p/stacks/shop/shop-id"}]
+    inner = resource("install", "CREATE_IN_PROGRESS", parent_resource="group", links=links)
+    resources = [resource("web", "CREATE_COMPLETE", links=links), resource("group", "CREATE_IN_PROGRESS"), inner]
+    guest = {"stack_id": "shop-id", "resource_name": "web", "state": "running"}
+    ended = run(id="x1", on_demand_of="d1", state="FINISHED", step="")
+    progress = {"guests": [guest], "deployments": [run(), ended]}
+    picture = stack_watch.Picture("shop", "CREATE_IN_PROGRESS", "", "", resources, progress)
+    screen = Console(file=io.StringIO(), width=80)
+    screen.print(stack_watch.tree_of(picture))
+    assert screen.file.getvalue().splitlines() == [  # type: ignore[attr-defined]  # a StringIO
+        "shop  CREATE_IN_PROGRESS",
+        "├── web  CREATE_COMPLETE  running",
+        "└── group  CREATE_IN_PROGRESS",
+        "    └── install  CREATE_IN_PROGRESS",
+        "        └── RUNNING 2/4 unpack (25 %)",
+    ]
+
+
+def test_on_a_terminal_the_tree_and_the_newest_lines_are_shown(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+    monkeypatch.setattr(stack_watch, "console", lambda: screen)
+    here = "/stacks/shop/shop-id"
+    api.answers["GET", here] = stack("CREATE_COMPLETE")
+    api.answers["GET", f"{here}/progress"] = {"guests": [], "deployments": []}
+    api.answers["GET", f"{here}/resources"] = {"resources": [resource("web", "CREATE_COMPLETE")]}
+    api.answers["GET", f"{here}/logs"] = [page(piece("install", 0, "[red]said\n")), page(over=True)]
+    assert calor("stack", "watch", "shop").exit_code == 0
+    shown = screen.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
+    assert "└── web  CREATE_COMPLETE" in shown
+    assert "install | [red]said" in shown
 
 
 def test_failures_show_the_deepest_cause_only(api: Api) -> None:
