@@ -28,7 +28,7 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(boot, "STATE", str(tmp_path / "state"))
     monkeypatch.setattr(boot, "SEARCH", str(tmp_path / "bin"))
     monkeypatch.setattr(boot, "UNIT_DIRECTORIES", (str(tmp_path / "units"),))
-    monkeypatch.setattr(boot, "TOOL_DIRECTORIES", (str(tmp_path / "bin"), str(tmp_path / "aws")))
+    monkeypatch.setattr(boot, "TOOL_DIRECTORIES", (str(tmp_path / "bin"), str(tmp_path / "opt/aws")))
     monkeypatch.setattr(boot, "PAUSES", (0.01,))
     return tmp_path
 
@@ -157,7 +157,7 @@ def test_the_tools_that_an_image_lacks_are_added_and_fetched_when_called(
     assert boot.install_tools(identity(server.url)) == 0
     assert theirs.read_text() == "#!/bin/sh\n"
     assert 'boot.py tool cfn-signal "$@"' in (instance / "bin/cfn-signal").read_text()
-    assert os.readlink(instance / "aws/cfn-hup") == str(instance / "bin/cfn-hup")
+    assert os.readlink(instance / "opt/aws/cfn-hup") == str(instance / "bin/cfn-hup")
     assert server.asked == 0
     assert boot.main(["tool", "cfn-signal", "-e", "0", "http://x"]) == 1  # execv, here, comes back
     path = instance / f"state/agent-{DIGEST}.pyz"
@@ -165,12 +165,25 @@ def test_the_tools_that_an_image_lacks_are_added_and_fetched_when_called(
     assert server.asked == 1
 
 
-def test_an_image_with_all_tools_stays_as_it_is(instance: Path) -> None:
+def test_an_image_with_all_tools_of_another_stays_as_it_is_but_for_links(instance: Path) -> None:
     for name in boot.TOOLS:
         executable(instance / "bin" / name)
     assert boot.install_tools(identity("http://s")) == 0
     assert not (instance / "etc").exists()
-    assert not (instance / "aws").exists()
+    assert (instance / "bin/cfn-signal").read_text() == "#!/bin/sh\n"
+    assert os.readlink(instance / "opt/aws/cfn-signal") == str(instance / "bin/cfn-signal")
+
+
+def test_baked_tools_get_the_names_that_templates_use_and_an_identity(
+    instance: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("calor-agent", *boot.TOOLS):
+        executable(instance / "local" / name)
+    monkeypatch.setattr(boot, "SEARCH", str(instance / "local"))
+    assert boot.install_tools(identity("http://s")) == 0
+    assert (instance / "etc/calor/agent.json").exists()
+    for directory in ("bin", "opt/aws"):
+        assert os.readlink(instance / directory / "cfn-signal") == str(instance / "local/cfn-signal")
 
 
 def test_a_tool_whose_program_cannot_be_had_fails_in_time(

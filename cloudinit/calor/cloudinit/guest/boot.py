@@ -6,6 +6,7 @@ boot.py start            become the agent: the baked one, else the one fetched f
 boot.py tool NAME ...    become that tool of the same agent
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -123,9 +124,14 @@ def link_tool(name, path):
     # type: (str, str) -> None
     for directory in (TOOL_DIRECTORIES[-1], TOOL_DIRECTORIES[0]):
         link = os.path.join(directory, name)
-        if not os.path.lexists(link) and os.access(os.path.dirname(directory), os.W_OK):
+        if os.path.lexists(link):
+            continue
+        try:
             os.makedirs(directory, exist_ok=True)
             os.symlink(path, link)
+        except OSError as error:
+            if error.errno != errno.EROFS:
+                raise
 
 
 def other_agent():
