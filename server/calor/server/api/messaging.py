@@ -12,6 +12,9 @@ from calor.server.api.keys import ORCHESTRATOR
 from calor.server.api.middlewares import WHO
 from calor.server.errors import Unauthorized
 
+VERSIONS = ("v2", "v1.1")
+"""The older is what OpenStack's heat-config-notify speaks; for messages they are alike."""
+
 
 async def queue(request: web.Request) -> web.Response:
     """That a queue is there: it is made by the server, and a client that wants to make it is told that it did."""

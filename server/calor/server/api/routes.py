@@ -138,8 +138,12 @@ OPEN: tuple[tuple[str, str, Plain], ...] = (
     ("POST", _INSTANCE + "/results", guests.results),
     ("POST", _INSTANCE + "/cfn", guests.cloudformation),
     ("POST", _INSTANCE + "/cloud-init", guests.verdict),
-    ("PUT", "/v2/queues/{queue}", messaging.queue),
-    *((method, "/v2/queues/{queue}/{rest:.+}", messaging.relay) for method in ("GET", "POST", "PATCH", "DELETE")),
+    *(("PUT", f"/{version}/queues/{{queue}}", messaging.queue) for version in messaging.VERSIONS),
+    *(
+        (method, f"/{version}/queues/{{queue}}/{{rest:.+}}", messaging.relay)
+        for version in messaging.VERSIONS
+        for method in ("GET", "POST", "PATCH", "DELETE")
+    ),
     ("GET", "/v3", keystone_v3.version),
     ("GET", "/v3/", keystone_v3.version),
     ("POST", "/v3/auth/tokens", keystone_v3.create_token),
