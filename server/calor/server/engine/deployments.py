@@ -17,7 +17,7 @@ from calor.server.engine.reasons import bounded
 from calor.server.engine.run_outputs import RunOutputs
 from calor.server.engine.sealing import Sealing
 from calor.server.engine.settings import Settings
-from calor.server.resources.base import Deployment, ResourceFailed
+from calor.server.resources.base import Config, Deployment, ResourceFailed
 from calor.server.store import guest_queries, queries
 from calor.server.store.database import Database
 from calor.server.store.guest_models import SoftwareConfig, SoftwareDeployment
@@ -79,12 +79,14 @@ class StoredDeployments:
         source_id: str | None = None,
         asked_by: str | None = None,
         fence: Fence | None = None,
+        config: Config | None = None,
     ) -> DeploymentRow:
-        found = await guest_queries.deployment(self._database, ident)
+        """``config`` where the caller has read it, for a deployment that cannot be there yet."""
+        found = None if config is not None else await guest_queries.deployment(self._database, ident)
         run = run_id(ident, config_id, action)
         if found is not None and (found.run_id, found.server_id) == (run, server_id):
             return found  # put again after a crash: the run of before stands, ended or not
-        config = await self._configs.get(project_id, config_id)
+        config = config or await self._configs.get(project_id, config_id)
         values: dict[str, Any] = {
             "project_id": project_id,
             "stack_id": stack_id,

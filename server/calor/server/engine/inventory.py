@@ -36,9 +36,10 @@ class StoredConfigs:
         inputs: Sequence[Mapping[str, Any]] = (),
         outputs: Sequence[Mapping[str, Any]] = (),
         options: Mapping[str, Any] | None = None,
+        fresh: bool = False,
     ) -> Config:
-        """Store a config; if ``ident`` is there already, that one stands."""
-        found = await self.get(project_id, ident)
+        """Store a config; if ``ident`` is there already, that one stands. ``fresh``: it cannot be there."""
+        found = None if fresh else await self.get(project_id, ident)
         if found is not None:
             return found
         at = self._clock.now()
@@ -88,18 +89,21 @@ class StoredConfigs:
         )
 
     def view(self, row: ConfigRow) -> ConfigView:
-        config = self.opened(row)
-        return ConfigView(
-            id=row.id,
-            name=row.name,
-            group=row.group,
-            config=config.config,
-            inputs=config.inputs,
-            outputs=config.outputs,
-            options=config.options,
-            created_at=row.created_at,
-            project_id=row.project_id,
-        )
+        return view_of(self.opened(row), row.project_id, row.created_at)
+
+
+def view_of(config: Config, project_id: str, created_at: datetime) -> ConfigView:
+    return ConfigView(
+        id=config.id,
+        name=config.name,
+        group=config.group,
+        config=config.config,
+        inputs=config.inputs,
+        outputs=config.outputs,
+        options=config.options,
+        created_at=created_at,
+        project_id=project_id,
+    )
 
 
 class ProjectConfigs:

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from calor.server.engine.inventory import view_of
 from calor.server.engine.tools import Tools
 from calor.server.engine.views import ConfigView, DeploymentView
 from calor.server.errors import BadRequest, Conflict, EntityNotFound, RequestLimitExceeded
@@ -33,9 +34,10 @@ class ConfigService:
         if 0 <= limit <= count:
             raise RequestLimitExceeded(f"max_software_configs_per_tenant: at most {limit}, there are {count}.")
         ident = str(uuid.uuid4())
-        await self._tools.configs.put(
+        config = await self._tools.configs.put(
             caller.project_id,
             ident=ident,
+            fresh=True,
             name=str(body.get("name") or ""),
             group=str(body.get("group") or "Heat::Ungrouped"),
             config=body.get("config"),
@@ -43,7 +45,7 @@ class ConfigService:
             outputs=[{"error_output": False, **item} for item in _items(body, "outputs")],
             options=body.get("options") or {},
         )
-        return await self.show(caller, ident)
+        return view_of(config, caller.project_id, config.created_at or self._tools.clock.now())
 
     async def show(self, caller: Caller, ident: str) -> ConfigView:
         row = await guest_queries.config(self._tools.database, ident)
@@ -87,7 +89,8 @@ class DeploymentService:
 
     async def create(self, caller: Caller, body: Mapping[str, Any]) -> DeploymentView:
         config_id, server_id = body.get("config_id"), body.get("server_id")
-        if not isinstance(config_id, str) or await self._tools.configs.get(caller.project_id, config_id) is None:
+        config = await self._tools.configs.get(caller.project_id, config_id) if isinstance(config_id, str) else None
+        if config is None:
             raise missing_config(config_id)
         if not isinstance(server_id, str) or not server_id:
             raise BadRequest("A deployment needs a server_id.")
@@ -99,7 +102,8 @@ class DeploymentService:
             caller.project_id,
             ident=str(uuid.uuid4()),
             server_id=server_id,
-            config_id=config_id,
+            config_id=config.id,
+            config=config,
             action=str(body.get("action") or "INIT"),
             input_values=_values(body, "input_values"),
             status=_status(body) or "COMPLETE",
