@@ -28,8 +28,15 @@ ExecStart=
 ExecStart=/lib/systemd/systemd-networkd-wait-online --any --timeout=60
 """
 
+_PATIENCE = """\
+# Devices and services have 90 s elsewhere; software emulation beside other load takes more.
+[Manager]
+DefaultTimeoutStartSec=300s
+"""
+
 FILES: Mapping[str, str] = {
     "etc/cloud/cloud.cfg.d/90_calor.cfg": _CLOUD_INIT,
+    "etc/systemd/system.conf.d/calor.conf": _PATIENCE,
     "etc/hostname": "debian\n",
     "etc/systemd/system/systemd-networkd-wait-online.service.d/calor.conf": _ONLINE,
     "etc/initramfs-tools/conf.d/calor": "MODULES=most\nCOMPRESS=zstd\n",
