@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
+from weakref import WeakValueDictionary
 
 from sqlalchemy.exc import IntegrityError
 
@@ -65,18 +66,23 @@ class Pushes:
         self._hub = hub
         self._door = door
         self._deployments = deployments
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def register(self, resource_id: str, target: Mapping[str, str] | None) -> None:
         """From now on write there; None: to nowhere."""
         if target is None:
             await self._journal.commit([self.gone(resource_id)])
-            return
+            async with self._turn(resource_id):  # what is being written now is there before it is taken away
+                return
         values = {"target": json.dumps(dict(target)), "version": -1, "row_at": None}
         try:
             await self._journal.commit([Insert(Push, {"resource_id": resource_id, **values})])
         except IntegrityError:
             await self._journal.commit([Change(Push, {"resource_id": resource_id}, values)])
         self._hub.wake(POSTED)
+
+    def _turn(self, resource_id: str) -> asyncio.Lock:
+        return self._turns.setdefault(resource_id, asyncio.Lock())
 
     def gone(self, resource_id: str) -> Write:
         return Remove(Push, {"resource_id": resource_id})
@@ -99,6 +105,11 @@ class Pushes:
             await asyncio.gather(*(self._write(row) for row in due[begin : begin + AT_ONCE]))
 
     async def _write(self, push: PushRow) -> None:
+        async with self._turn(push.resource_id):
+            if await guest_queries.push(self._database, push.resource_id):
+                await self._write_out(push)
+
+    async def _write_out(self, push: PushRow) -> None:
         row = await queries.resource(self._database, push.resource_id)
         if row is None or row.physical_id is None:
             return

@@ -29,16 +29,17 @@ def needed(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 async def write_collect_metadata(at: Context, transport: str, place: Place, *first: str) -> None:
     """Collect from ``first`` (``ec2`` for a cloud's server), by the transport and from local files. A section of
-    another transport is set to null, key by key, so that it overrides what the instance was booted with."""
+    another transport is set to null, key by key, so that it overrides what the instance was booted with. What else a
+    template gives the agent in its metadata (``polling_interval``, ``splay``, ``command``) stays."""
     known = dict(at.me.metadata)
     before = known.get("os-collect-config") or {}
     sections = {name: dict.fromkeys(before[name]) for name in SECTIONS if isinstance(before.get(name), Mapping)}
     await _prepare(at, transport, place)
     section, content = await _section(at, transport)
-    collect = {**sections, section: content, "collectors": [*first, section, "local"]}
+    collect = {**before, **sections, section: content, "collectors": [*first, section, "local"]}
     if collect != before:
         await at.write_metadata({**known, "os-collect-config": collect})
-    if transport not in PUSHED:
+    if transport not in PUSHED and at.me.data.keys() & {"metadata_container", "metadata_queue"}:
         await at.guests.push_to(at.me.id, None)
 
 
@@ -88,6 +89,8 @@ async def _prepare(at: Context, transport: str, place: Place) -> None:
 async def forget(at: Context, *, but: str = "") -> None:
     """Remove what was pushed to, unless it is that of the transport ``but``."""
     data = at.me.data
+    if but not in PUSHED and data.keys() & {"metadata_container", "metadata_queue"}:
+        await at.guests.push_to(at.me.id, None)  # first: a write would bring back what is removed
     if "metadata_container" in data and but != "POLL_TEMP_URL":
         container, name = place_of(at)
         await object_store.forget(at, container, name, keep_container=bool(data.get("shared")))
