@@ -80,12 +80,17 @@ class ResourceContext:
             known = self._me = (row, self._incarnation(row))
         return known[1]
 
+    @functools.cached_property
+    def _physical_name(self) -> str:
+        row = self._row
+        return physical_name(self._stack_row.name, row.name, row.id, self._kind.physical_name_limit)
+
     def _incarnation(self, row: ResourceRow) -> Incarnation:
         return Incarnation(
             id=row.id,
             name=row.name,
             type=self._kind.name,
-            physical_name=physical_name(self._stack_row.name, row.name, row.id, self._kind.physical_name_limit),
+            physical_name=self._physical_name,
             physical_id=row.physical_id,
             data=self._known(row.data),
             metadata=self._tools.sealing.value(row.meta) or {},
