@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from calor.server.template.functions.base import Evaluation, Function, Refused, is_call
+from calor.server.template.functions.bounds import check_length, check_rows, check_weight
 from calor.server.template.values import UNKNOWN, Plain, Secret, has_secret, has_unknown, plain, reveal, shape
 
 
@@ -62,6 +63,7 @@ class MapReplace(Function):
             if (new != key and new in old) or new in found:
                 raise Refused(f"the key {new!r} is there already.")
             found[new] = _lookup(values, value)
+        check_weight(found)
         return found
 
 
@@ -220,6 +222,7 @@ class Repeat(Function):
         if has_unknown(values):
             return UNKNOWN
         template = args.get("template")
+        check_rows(template, values if self.is_product(args) else values[:1])
         found = [_fill(template, dict(zip(each, row, strict=True))) for row in self.rows(each, values, args)]
         return Secret(found) if secret else found
 
@@ -233,6 +236,10 @@ class Repeat(Function):
         if items is UNKNOWN or isinstance(items, list):
             return items
         raise Refused(f"the items for {placeholder!r} must be a list, not {shape(items)}.")
+
+    def is_product(self, args: Mapping[str, Any]) -> bool:
+        """Whether each item of a list is combined with each of the others."""
+        return True
 
     def rows(self, each: Mapping[Any, Any], values: list[Any], args: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
         return iter(itertools.product(*values))
@@ -257,8 +264,11 @@ class RepeatPermutations(RepeatMaps):
             if not isinstance(value, bool):
                 yield f"'permutations' must be true or false, not {shape(value)}."
 
+    def is_product(self, args: Mapping[str, Any]) -> bool:
+        return bare(args.get("permutations", True)) is not False
+
     def rows(self, each: Mapping[Any, Any], values: list[Any], args: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
-        if bare(args.get("permutations", True)) is not False:
+        if self.is_product(args):
             return super().rows(each, values, args)
         if any(isinstance(bare(items), Mapping) for items in each.values()):
             raise Refused("with 'permutations: false' the items must be lists, not maps.")
@@ -288,5 +298,6 @@ def _replace(text: str, row: Mapping[str, Any]) -> str:
         if placeholder in text:
             if not isinstance(value, str):
                 raise Refused(f"an item must be text, not {shape(value)}.")
+            check_length(len(text) + text.count(placeholder) * len(value))
             text = text.replace(placeholder, value)
     return text

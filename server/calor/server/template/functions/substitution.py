@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from calor.server.template.functions.base import Evaluation, Function, Refused, Site, is_call
+from calor.server.template.functions.bounds import check_length
 from calor.server.template.functions.cfn import GetAtt, Ref
 from calor.server.template.source import Path
 from calor.server.template.values import Plain, shape
@@ -58,7 +59,9 @@ class Sub(Function):
         return call
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
-        return "".join(map(_text, args))
+        pieces = [_text(piece) for piece in args]
+        check_length(sum(map(len, pieces)))
+        return "".join(pieces)
 
 
 def _text(piece: Any) -> str:

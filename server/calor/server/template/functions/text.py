@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from calor.server.template.functions.base import Evaluation, Function, Refused, is_call
+from calor.server.template.functions.bounds import check_length
 from calor.server.template.values import UNKNOWN, Plain, Secret, has_secret, has_unknown, reveal, shape
 
 
@@ -42,6 +43,7 @@ class Join(Function):
             if not isinstance(part, list):
                 raise Refused(f"the items to join must be a list, not {shape(part)}.")
             items.extend(self._text(item) for item in part)
+        check_length(sum(map(len, items)) + len(delimiter) * len(items))
         return delimiter.join(items)
 
     def _text(self, item: Any) -> str:
@@ -97,7 +99,7 @@ def _item(parts: list[str], index: Any) -> str:
 def replace_all(template: str, values: Mapping[str, str]) -> tuple[str, frozenset[str]]:
     """Replace placeholders: longest first, then by alphabet; what was put in is never looked at again.
 
-    Answers the text and the placeholders that were found.
+    Answers the text and the placeholders that were found. Raises `Refused` where the text would be too long.
     """
     pieces: list[tuple[str, bool]] = [(template, False)]
     found = set()
@@ -105,6 +107,7 @@ def replace_all(template: str, values: Mapping[str, str]) -> tuple[str, frozense
         if any(key in text for text, done in pieces if not done):
             found.add(key)
             pieces = [new for piece in pieces for new in _cut(piece, key, values[key])]
+    check_length(sum(len(text) for text, _ in pieces))
     return "".join(text for text, _ in pieces), frozenset(found)
 
 
