@@ -26,6 +26,7 @@ DIFFERENT: dict[str, dict[int, str]] = {
         34: "a deleted stack is gone by name at once; Heat's convergence still redirected",
         36: "and is in no list that did not ask for deleted ones",
     },
+    "hooks": {3: "the pause is an event that can be read while it lasts, as Heat's older engine had it (F021)"},
     "roles": {
         53: "users of instances are no Keystone users here, so Keystone's role counts for its project",
         77: "the type is refused, though not yet as forbidden",
@@ -53,6 +54,7 @@ GAPS: dict[str, dict[int, str]] = {
         3: "a failed resource keeps its physical id",
         4: "the first event of a resource has no physical id yet",
     },
+    "hooks": {9: "as failures 4"},
     "previews": {
         7: "a property that is missing is told",
         12: "a default of a hidden parameter is masked, here too",

@@ -107,7 +107,7 @@ class Engine:
 
     async def resources(self, stack: StackIdentity, depth: int = 0) -> dict[str, Any]:
         views = await self.orchestrator.resources.list(
-            USER, stack.name, stack.id, nested_depth=depth, filters={}, detail=False
+            USER, stack.name, stack.id, nested_depth=depth, filters={}, detail=True
         )
         return {view.name: view for view in views}
 
