@@ -98,9 +98,9 @@ class Collected(Collector):
                 self._known[source.name] = source.metadata()
             except (httpclient.TransportError, Refused, NotEnrolled) as exc:
                 failures.append("{}: {}".format(source.name, exc))
-        if failures and len(failures) >= len([one for one in self._sources if one.name not in ON_THIS_MACHINE]):
-            if not self._found_deployments():
-                raise httpclient.TransportError("; ".join(failures))
+        remote = [one for one in self._sources if one.name not in ON_THIS_MACHINE]
+        if failures and len(failures) >= len(remote) and not self._found_deployments():
+            raise httpclient.TransportError("; ".join(failures))
         text = json.dumps(self._known, sort_keys=True)
         if text == self._last:
             return None

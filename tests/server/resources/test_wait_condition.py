@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from calor.server.errors import BadRequest
-from calor.server.resources.base import ResourceFailed, Signal
+from calor.server.resources.base import ResourceFailed
 from calor.server.resources.heat.signals import entries_of, entry_of
 from calor.server.resources.memory import MemoryContext, Workshop
 

@@ -138,7 +138,8 @@ def _cursor(document: TextDocument, position: types.Position) -> types.Position:
     lines = document.lines
     if position.line >= len(lines):
         return position
-    return document.position_codec.position_from_client_units(lines, position)
+    here = document.position_codec.position_from_client_units(lines, position)
+    return types.Position(line=here.line, character=here.character)
 
 
 def _item(word: Word) -> types.CompletionItem:
