@@ -31,6 +31,7 @@ class DevCloud:
     """A `calor dev` on a state directory of its own. `start` returns when its ready file is there."""
 
     calor = str(CALOR)
+    program = (sys.executable, "-m", "calor.server")
 
     def __init__(self, state: Path, *options: str) -> None:
         self.state, self.options = state, options
@@ -50,7 +51,7 @@ class DevCloud:
         ready = self.state.with_suffix(".ready")
         ready.unlink(missing_ok=True)
         log = self.state.with_suffix(".log")
-        command = [sys.executable, "-m", "calor.server", *arguments, "--ready-file", str(ready)]
+        command = [*self.program, *arguments, "--ready-file", str(ready)]
         with log.open("ab") as sink:
             process = subprocess.Popen(command, stdout=sink, stderr=sink, start_new_session=True)
         self.processes.append(process)

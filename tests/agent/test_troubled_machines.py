@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from calor.agent import durable
+
 
 @pytest.fixture
 def small_disk(guest):
@@ -63,3 +65,37 @@ def test_f050_a_clock_ten_years_off_is_told_and_hinders_nothing(server, guest, d
     assert server.result("run-timely")["outputs"]["deploy_stdout"] == "on time\n"
     eventually(lambda: any("ahead" in beat["detail"] for beat in server.heartbeats))
     assert not any(beat["stuck"] for beat in server.heartbeats), "it hinders nothing"
+
+
+@pytest.mark.root
+def test_f050_a_result_waits_for_room_when_the_disk_fills_up_under_its_hook(
+    server, guest, small_disk, deployment, eventually
+):
+    go = guest.root / "go"
+    server.deploy(deployment("r", f"#!/bin/sh\necho one\nwhile [ ! -e {go} ]; do sleep 0.05; done\nexit 4\n"))
+    guest.start()
+    eventually(lambda: list(guest.state.glob("runs/run-r/attempt-1/hook")))
+    with contextlib.suppress(OSError), (small_disk / "ballast").open("wb", buffering=0) as ballast:
+        while True:
+            ballast.write(b"x" * 4096)
+    go.touch()
+    eventually(lambda: any("No space left on device" in beat["detail"] for beat in server.heartbeats))
+    assert server.results == []
+    (small_disk / "ballast").unlink()
+    done = server.result("run-r")
+    assert (done["outcome"], done["outputs"]["deploy_status_code"]) == ("finished", 4)
+    assert done["outputs"]["deploy_stdout"] == "one\n"
+
+
+@pytest.mark.root
+def test_what_there_is_no_room_for_is_not_there_at_all(small_disk):
+    with contextlib.suppress(OSError), (small_disk / "ballast").open("wb", buffering=0) as ballast:
+        while True:
+            ballast.write(b"x" * 4096)
+    with pytest.raises(OSError, match="No space left on device"):
+        durable.create_once(str(small_disk / "started"), b"x" * 5000)
+    assert [path.name for path in small_disk.iterdir()] == ["ballast"]
+    (small_disk / "ballast").unlink()
+    assert durable.create_once(str(small_disk / "started"), b"first")
+    assert not durable.create_once(str(small_disk / "started"), b"second")
+    assert (small_disk / "started").read_bytes() == b"first"

@@ -1,8 +1,5 @@
 """Stacks in a dev cloud whose servers are records: the test itself is the guest that polls and signals."""
 
-import base64
-import email
-import gzip
 import json
 import os
 import subprocess
@@ -17,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 from keystoneauth1.adapter import Adapter
+from user_data import identity_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = {
@@ -62,18 +60,6 @@ class Agent:
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(20)
-
-
-def identity_in(data: bytes) -> dict[str, str]:
-    """The agent's identity in user-data."""
-    message = email.message_from_bytes(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-    for part in message.walk():
-        text = part.get_payload(decode=True) or b""
-        start = text.find(b'"bootstrap_token"') if isinstance(text, bytes) else -1
-        if start >= 0:
-            found = json.loads(text[text.rfind(b"{", 0, start) : text.find(b"}", start) + 1])
-            return {"instance_id": found["instance_id"], "bootstrap_token": found["bootstrap_token"]}
-    raise AssertionError("the user-data holds no identity of an agent")
 
 
 class Desk:
@@ -150,8 +136,7 @@ class Desk:
         path = f"/stacks/{name}/{ident}/resources/server"
         resource = self.api("orchestration").get(path).json()["resource"]
         nova = Adapter(self.cloud.connection("calor-admin").session, service_type="compute", interface="public")
-        shown = nova.get(f"/servers/{resource['physical_resource_id']}", microversion="2.3").json()["server"]
-        identity = identity_in(base64.b64decode(shown["OS-EXT-SRV-ATTR:user_data"]))
+        identity = identity_of(nova, resource["physical_resource_id"])
         address = server or str(self.cloud.ready["orchestration"])
         return Agent(folder, {**identity, "server": address, **more}, checkout, locale)
 

@@ -48,7 +48,7 @@ class Agent:
         self._worker = Worker(places, runs, self._outbox, self._changed)
         self._beats: Optional[Beats] = None
         if link is not None:
-            self._beats = Beats(link, self._worker, boots.boot_id(places.boot_id), settings.heartbeat)
+            self._beats = Beats(link, self._worker, boots.boot_id(places.boot_id), places.state, settings.heartbeat)
         self._collectors = sources.configured(settings, places, link)
         self._stop = threading.Event()
         self._stopping = False

@@ -57,6 +57,10 @@ class Attempt:
             return None
         return handle
 
+    def clear_output(self) -> None:
+        for path in (self.stdout, self.stderr):
+            open(path, "wb").close()
+
     def note_hook(self, pid: int) -> None:
         durable.write(self._hook, "{} {}".format(pid, boots.start_time(pid) or 0).encode("ascii"))
 

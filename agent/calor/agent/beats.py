@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any, Dict, List, Optional
 
-from calor.agent import PROTOCOL, __version__
+from calor.agent import PROTOCOL, __version__, room
 from calor.agent.identity import NotEnrolled, Refused
 from calor.agent.native import Link
 from calor.agent.worker import Running, Worker
@@ -21,10 +21,11 @@ WHILE_RUNNING = 4.0
 class Beats:
     """Sends the state ``booted``, ``fetched``, ``running`` or ``idle``."""
 
-    def __init__(self, link: Link, worker: Worker, boot_id: str, interval: float) -> None:
+    def __init__(self, link: Link, worker: Worker, boot_id: str, state: str, interval: float) -> None:
         self._link = link
         self._worker = worker
         self._boot_id = boot_id
+        self._state = state
         self._interval = interval
         self._news = threading.Event()
         self._trouble = ""
@@ -65,7 +66,7 @@ class Beats:
             "boot_id": self._boot_id,
             "agent": __version__,
             "protocol": PROTOCOL,
-            "detail": "; ".join(one for one in (self._trouble, self._clock) if one),
+            "detail": "; ".join(one for one in (self._trouble or room.lacking(self._state), self._clock) if one),
             "stuck": bool(self._trouble),
             "interval": WHILE_RUNNING if running is not None else self._interval,
             "running": current,

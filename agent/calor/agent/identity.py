@@ -87,7 +87,10 @@ class Identity:
         if not answer.ok:
             raise Refused("enrolling", answer)
         log.info("enrolled as instance %s", self._settings.instance_id)
-        durable.write_json(self._enrolled, self._hash())
+        try:
+            durable.write_json(self._enrolled, self._hash())
+        except OSError as exc:  # then it enrols once more, which changes nothing
+            log.warning("that this instance is enrolled cannot be noted: %s", exc)
 
     def _post(self, what: str, body: Dict[str, Any]) -> httpclient.Answer:
         url = "{}/guest/v1/instances/{}/{}".format(self._settings.server, self._settings.instance_id, what)

@@ -10,7 +10,7 @@ import subprocess
 import time
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
-from calor.agent import attempts, boots, hooks, places, processes, resuming, spool, steps
+from calor.agent import attempts, boots, hooks, places, processes, resuming, room, spool, steps
 from calor.agent.attempts import Attempt, Outcome
 from calor.agent.deployments import Deployment, choose
 from calor.agent.hooks import contract
@@ -40,7 +40,7 @@ def main(run_directory: str, attempt_directory: str, environment: Mapping[str, s
 
         traceback.print_exc()
         outcome = attempt.interrupted("the hook broke: {}: {}".format(type(exc).__name__, exc))
-    attempt.finish(outcome)
+    room.await_room(lambda: attempt.finish(outcome))
     os.close(handle)
     return 0
 
@@ -67,7 +67,7 @@ def supervise(
         return _nothing("no configuration for action {}".format(deployment.action))
     try:
         hook = hooks.find(chosen.group, job)
-        command = hook.prepare(job)
+        command = room.await_room(lambda: hook.prepare(job))
     except contract.CannotRun as exc:
         return _failed(str(exc), exc.code)
     if command is None:
@@ -107,20 +107,28 @@ class Watch(NamedTuple):
 def _run_all(command: contract.Command, attempt: Attempt, watch: Watch) -> int:
     """Run the programs of a command one after the other; the exit code of the last, or of the first that failed."""
     deadline = time.monotonic() + watch.timeout if watch.timeout else None
-    for path in (attempt.stdout, attempt.stderr):
-        open(path, "wb").close()
+    room.await_room(attempt.clear_output)
     code = 0
     for argv in [*command.before, command.argv]:
         try:
             process = _start(argv, command, attempt)
         except (OSError, ValueError) as exc:
             raise NotStarted("{} cannot be started: {}".format(argv[0], exc)) from exc
-        attempt.note_hook(process.pid)
+        _note(attempt, process.pid)
         _wait(process, deadline, watch, attempt)
         code = process.returncode if process.returncode >= 0 else 128 - process.returncode
         if code != 0:
             break
     return code
+
+
+def _note(attempt: Attempt, pid: int) -> None:
+    """Name the hook's process. Without room for that it is known by its mark only, which is enough to end it."""
+    try:
+        attempt.note_hook(pid)
+    except OSError as exc:
+        if not room.is_meant(exc):
+            raise
 
 
 def _start(argv: List[str], command: contract.Command, attempt: Attempt) -> "subprocess.Popen[bytes]":

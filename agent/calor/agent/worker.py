@@ -10,7 +10,7 @@ import select
 import time
 from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
-from calor.agent import boots, launching, metadata_files, outputs, steps
+from calor.agent import boots, launching, metadata_files, outputs, room, steps
 from calor.agent.attempts import INTERRUPTED, Attempt, Outcome
 from calor.agent.collecting import Collection, Collector
 from calor.agent.deployments import NO_HOOK_BY_DESIGN, Deployment, parse
@@ -62,6 +62,7 @@ class Worker:
         self._changed = changed
         self._news, self._call = _pipe()
         self._wanted: Dict[str, Tuple[bool, Collection]] = {}
+        self._kept: Optional[List[Deployment]] = None
         self._open = {run.run_id: run for run in runs.all() if run.attempts() and not outbox.is_over(run)}
         self._over: Set[str] = set()
         self._tries: Dict[str, int] = {}
@@ -73,13 +74,15 @@ class Worker:
 
     def receive(self, source: Collector, collection: Collection) -> None:
         self._wanted[source.name] = (source.is_native, collection)
-        metadata_files.keep(self._places, self._data())
         self.wake()
 
-    def _data(self) -> List[Deployment]:
-        """The deployments that are data for others to use, of all sources."""
+    def _keep_data(self) -> None:
+        """Put down the deployments that are data for others to use, of all sources, before anything uses them."""
         found = [one for _, collection in list(self._wanted.values()) for one in collection.deployments]
-        return [one for one in found if one.group in NO_HOOK_BY_DESIGN]
+        data = [one for one in found if one.group in NO_HOOK_BY_DESIGN]
+        if self.has_heard and data != self._kept:
+            metadata_files.keep(self._places, data)
+            self._kept = data
 
     def heard_nothing_new(self, source: Collector) -> bool:
         """The source was reached and has nothing (more); whether this is the first that was heard of it."""
@@ -135,6 +138,7 @@ class Worker:
     def step(self) -> float:
         """Do what is next; the seconds after which to look again if nothing else happens."""
         heard = self.has_heard  # asked first: what comes in meanwhile is for the next step
+        self._keep_data()
         wanted = {deployment.run_id: (native, deployment) for native, deployment in self.pending()}
         cancelled = {run_id for _, collection in list(self._wanted.values()) for run_id in collection.cancelled}
         cancelled |= self._told_to_end
@@ -212,6 +216,7 @@ class Worker:
     def _start(self, native: bool, deployment: Deployment, number: int, total: int) -> float:
         run = self._runs.get(deployment.run_id)
         attempts = run.attempts()
+        room.require(self._places.state)
         self._open[run.run_id] = run
         if attempts and not attempts[-1].has_started:
             attempt = attempts[-1]  # an earlier agent was killed before its supervisor began
@@ -252,6 +257,7 @@ class Worker:
         return attempt.has_started
 
     def _launch_failed(self, run: Run, deployment: Deployment, native: bool, attempt: Attempt) -> float:
+        room.require(self._places.state)  # a full disk is no fault of the hook
         tries = self._tries[run.run_id] = self._tries.get(run.run_id, 0) + 1
         if tries < START_TRIES:
             return 2.0

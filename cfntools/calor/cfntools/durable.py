@@ -22,6 +22,17 @@ def make_directory(path: str) -> None:
 def write(path: str, data: bytes, mode: int = 0o600) -> None:
     """Replace ``path`` atomically; when this returns, a power cut does not undo it."""
     folder = os.path.dirname(path)
+    temporary = _draft(folder, data, mode)
+    try:
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    sync_directory(folder)
+
+
+def _draft(folder: str, data: bytes, mode: int) -> str:
+    """A new file with the data, on disk; nothing is left of it where there was no room."""
     temporary = os.path.join(folder, ".new-" + os.urandom(8).hex())
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -30,11 +41,10 @@ def write(path: str, data: bytes, mode: int = 0o600) -> None:
             target.write(data)
             target.flush()
             os.fsync(target.fileno())
-        os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
-    sync_directory(folder)
+    return temporary
 
 
 def write_json(path: str, value: Any) -> None:
@@ -42,16 +52,16 @@ def write_json(path: str, value: Any) -> None:
 
 
 def create_once(path: str, data: bytes) -> bool:
-    """Create ``path``; False if it was there already. Two processes never both get True."""
+    """Create ``path``, whole or not at all; False if it was there already. Two processes never both get True."""
+    folder = os.path.dirname(path)
+    temporary = _draft(folder, data, 0o600)
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.link(temporary, path)
     except FileExistsError:
         return False
-    with os.fdopen(handle, "wb") as target:
-        target.write(data)
-        target.flush()
-        os.fsync(target.fileno())
-    sync_directory(os.path.dirname(path))
+    finally:
+        os.unlink(temporary)
+    sync_directory(folder)
     return True
 
 

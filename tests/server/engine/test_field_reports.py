@@ -15,6 +15,9 @@ from calor.server.engine.views import StackRequest
 from calor.server.errors import EntityNotFound, InvalidInput
 from calor.server.identity import Caller, Keys
 from calor.server.resources.lookup import Lookup
+from calor.server.store.models import Stack
+from calor.server.store.states import Action, Status
+from calor.server.store.writes import Change
 
 USER = Caller(user_id="u1", project_id="p1", roles=frozenset({"member"}), user_name="user1", token="t1")
 SECRET = "S3CR3T-" * 3
@@ -199,3 +202,38 @@ async def test_f173_another_key_is_told_from_one_damaged_secret(engine: Any, wor
         await engine.reached(await engine.create(name, hot({"a": value("x")})), "CREATE_COMPLETE")
     assert await key_check.fits(engine.database, world.keys)
     assert not await key_check.fits(engine.database, Keys.generate())
+
+
+LEAD_NOWHERE = {("INIT", "COMPLETE"), ("INIT", "FAILED"), ("DELETE", "COMPLETE"), ("SIGNAL", "FAILED")}
+"""Not states of a stack that a request can meet."""
+ENDED_STATES = [
+    (action.value, status)
+    for action in Action
+    for status in ("COMPLETE", "FAILED")
+    if (action.value, status) not in LEAD_NOWHERE
+]
+
+
+@pytest.mark.parametrize(("action", "status"), ENDED_STATES)
+async def test_f196_an_update_and_a_delete_lead_out_of_every_state(
+    engine: Any, world: Any, action: str, status: str
+) -> None:
+    """Two refusals are Heat's own: what is suspended is resumed before it is updated, and a deletion is for good."""
+    ahead = hot({"a": value("after")}, outputs={"said": {"value": {"get_attr": ["a", "output"]}}})
+    stack = await engine.create("f196", hot({"a": value("before")}))
+    await engine.reached(stack, "CREATE_COMPLETE")
+    if action == "SUSPEND":
+        await engine.action(stack, "suspend")
+        await engine.reached(stack, "SUSPEND_COMPLETE")
+    state = {"action": Action[action], "status": Status[status], "status_reason": "put there by the test"}
+    await engine.orchestrator._tools.journal.commit([Change(Stack, {"id": stack.id}, state)])
+    assert await engine.state(stack) == f"{action}_{status}"
+    if action == "SUSPEND":
+        await engine.action(stack, "resume")
+        await engine.reached(stack, "RESUME_COMPLETE")
+    if action != "DELETE":
+        await engine.update(stack, ahead)
+        view = await engine.reached(stack, "UPDATE_COMPLETE")
+        assert view.outputs[0].value == "after"
+    await engine.delete(stack)
+    await engine.reached(stack, "DELETE_COMPLETE")

@@ -156,7 +156,8 @@ async def test_f001_kills_at_random_writes_over_a_whole_life(world: Any, seed: i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("left", range(2, 22))
-async def test_f001_a_create_killed_at_each_write(world: Any, left: int) -> None:
+async def test_f001_f195_a_create_killed_at_each_write(world: Any, left: int) -> None:
+    """Also between the cloud's answer and its being written down: what is there already is found, not made again."""
     world.types.append(Mortal)
     world.settings["lease_ttl"] = timedelta(seconds=5)
 

@@ -8,6 +8,7 @@ from typing import Any
 from calor.server.cloud.door import Cloud, Collection
 from calor.server.cloud.errors import CloudError, CloudMissing
 from calor.server.engine.clock import Clock
+from calor.server.engine.consoles import last_words
 from calor.server.engine.contacts import Contacts, sentence
 from calor.server.engine.hub import Hub
 from calor.server.engine.inventory import StoredConfigs, heat_json
@@ -214,6 +215,7 @@ class StoredDeployments:
             raise ResourceFailed(
                 f"No contact for {int(silent.total_seconds())} s (contact time-out). "
                 + sentence(server.name, contact, now)
+                + await last_words(cloud, row.server_id)
             )
         if limit and contact.is_stuck(self._clock.steady(), limit):
             raise ResourceFailed(sentence(server.name, contact, now))
