@@ -43,7 +43,7 @@ def test_it_holds_the_whole_trees(packed):
     names = set(zipfile.ZipFile(packed).namelist())
     for part in ("agent", "cfntools"):
         root = REPOSITORY / part
-        tracked = [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        tracked = [path for path in (root / "calor").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         assert {path.relative_to(root).as_posix() for path in tracked} <= names
 
 
