@@ -16,6 +16,7 @@ from calor.server.engine.run_secrets import secret_leaves
 from calor.server.engine.run_states import percent_of
 from calor.server.errors import BadRequest, Conflict, EntityNotFound, Forbidden
 from calor.server.identity import Caller
+from calor.server.store import queries
 from calor.server.template import Secret
 
 SECRET = "s3cret-w0rd"
@@ -117,6 +118,24 @@ async def test_a_run_cut_short_is_interrupted(hosts: Any) -> None:
     await hosts.orchestrator.guests.result(who, {**result_of(found), "outcome": "interrupted", "reason": "reboot"})
     await hosts.reached(stack, "CREATE_FAILED")
     assert (await run_of(hosts, stack)).state is RunState.INTERRUPTED
+
+
+async def test_secrets_are_hidden_before_the_resource_is_durable_too(
+    hosts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(*_: Any) -> None:
+        return None
+
+    _, _, found = await started(hosts)
+    tools = hosts.orchestrator._tools
+    row = await tools.deployments.row(mark_of(found)["deployment_id"])
+    tools.secrets._kept.clear()
+    with monkeypatch.context() as early:
+        early.setattr(queries, "resource_by_physical_id", nothing)
+        assert (await tools.secrets.of(row)).text(SECRET) == MASK.decode()
+        assert tools.secrets.known(row.run_id) is None, "what is not all there is not kept"
+    assert (await tools.secrets.of(row)).text(SECRET) == MASK.decode()
+    assert tools.secrets.known(row.run_id) is not None
 
 
 async def test_the_reason_of_a_failure_hides_secrets(hosts: Any) -> None:

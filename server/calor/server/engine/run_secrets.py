@@ -13,7 +13,7 @@ from calor.server.errors import CalorError
 from calor.server.identity import SealBroken
 from calor.server.store import queries
 from calor.server.store.database import Database
-from calor.server.store.rows import DeploymentRow, StackRow
+from calor.server.store.rows import DeploymentRow, ResourceRow, StackRow
 from calor.server.template import Secret
 
 log = logging.getLogger(__name__)
@@ -35,31 +35,34 @@ class RunSecrets:
         return self._kept.get(run_id)
 
     async def of(self, row: DeploymentRow) -> Masker:
-        """Kept for a run: its config never changes."""
+        """Kept for a run, whose config never changes, once its resource's physical id is durable: until then what the
+        resource was given is not to be found."""
         known = self._kept.get(row.run_id)
-        if known is None:
-            known = self._kept[row.run_id] = Masker(await self._texts(row))
+        if known is not None:
+            return known
+        resource = await queries.resource_by_physical_id(self._database, row.project_id, row.source_id or row.id)
+        masker = Masker(await self._texts(row, resource))
+        if resource is not None or row.stack_id is None:
+            self._kept[row.run_id] = masker
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
-        return known
+        return masker
 
-    async def _texts(self, row: DeploymentRow) -> list[str]:
+    async def _texts(self, row: DeploymentRow, resource: ResourceRow | None) -> list[str]:
         config = await self._configs.get(row.project_id, row.config_id)
         inputs = config.inputs if config is not None else ()
         texts = [str(one.get("value")) for one in inputs if one.get("name") in CREDENTIALS and one.get("value")]
         texts += secret_leaves(self._sealing.value(row.values)["inputs"])
-        resource = await queries.resource_by_physical_id(self._database, row.project_id, row.source_id or row.id)
-        if resource is None:
-            return texts
-        try:
-            given = self._sealing.value(resource.pending or resource.properties) or {}
-            texts += secret_leaves(given.get("input_values"))
-        except SealBroken:
-            log.warning("the properties of a deployment cannot be read", extra={"resource": resource.name})
-        stack = await queries.stack(self._database, resource.stack_id)
-        while stack is not None:
+        if resource is not None:
+            try:
+                given = self._sealing.value(resource.pending or resource.properties) or {}
+                texts += secret_leaves(given.get("input_values"))
+            except SealBroken:
+                log.warning("the properties of a deployment cannot be read", extra={"resource": resource.name})
+        ident = resource.stack_id if resource is not None else row.stack_id
+        while ident is not None and (stack := await queries.stack(self._database, ident)) is not None:
             texts += await self._parameters(stack)
-            stack = await queries.stack(self._database, stack.owner_id) if stack.owner_id else None
+            ident = stack.owner_id
         return texts
 
     async def _parameters(self, stack: StackRow) -> list[str]:
