@@ -178,14 +178,16 @@ def test_output_of_any_bytes_arrives(server, guest, deployment):
     assert server.result("run-b")["outputs"]["deploy_stdout"] == "a\ufffd\ufffd\x1b[31mb"
 
 
-def test_f077_output_is_seen_while_the_hook_runs(server, guest, deployment, eventually):
-    server.deploy(deployment("s", "#!/bin/sh\nfor n in 1 2 3; do echo line $n; sleep 1; done\n"))
+def test_f077_output_is_seen_while_the_hook_runs(server, guest, deployment, eventually, tmp_path):
+    server.deploy(deployment("s", f"#!/bin/sh\necho line 1; until [ -e {tmp_path}/seen ]; do sleep 0.1; done\n"))
     guest.start()
     eventually(lambda: any(b["running"] and "line 1" in b["running"][0]["tail"] for b in list(server.heartbeats)))
     beat = next(b for b in server.heartbeats if b["running"])
     assert beat["state"] == "running"
     assert (beat["running"][0]["run_id"], beat["running"][0]["deployment_id"]) == ("run-s", "d-s")
     assert beat["running"][0]["step"] == "s (step 1 of 1)"
+    (tmp_path / "seen").touch()
+    assert server.result("run-s")["outcome"] == "finished"
 
 
 def test_f050_heartbeats_tell_booted_fetched_running_idle(server, guest, deployment, eventually):
