@@ -86,6 +86,7 @@ class Checks:
         if stack.revision_id is None:
             raise NotSupported(f"PATCH update to non-COMPLETE stack {stack.name}: it has no template to start from.")
         row = await self._blueprints.row(stack.revision_id)
+        request = await self._tools.gate.translated(request)
         heavy = await self._tools.gate.passed(request)
         wish = await requests.patched(request, row, self._blueprints, self._tools.sealing, self._tools.settings)
         return replace(wish, is_heavy=heavy)

@@ -16,6 +16,7 @@ from calor.server.engine.costs import is_heavy
 from calor.server.engine.requests import Wish
 from calor.server.engine.settings import Settings
 from calor.server.engine.template_type import is_template_name
+from calor.server.engine.translating import Translator
 from calor.server.engine.views import StackRequest
 from calor.server.engine.workers import Workers
 from calor.server.errors import CalorError
@@ -27,15 +28,21 @@ T = TypeVar("T")
 class Gate:
     def __init__(self, workers: Workers, settings: Settings) -> None:
         self._workers = workers
+        self._translator = Translator(workers.limits)
         self._settings = settings
 
     async def read(self, request: StackRequest) -> Wish:
-        """See `requests.read`."""
+        """See `requests.read`. A template in TOSCA is read as its translation."""
+        request = await self.translated(request)
         if not self._is_heavy(request):
             return requests.read(request, self._settings)
         await self._workers.run(examine, request, self._settings.max_template_size)
         wish = await asyncio.to_thread(requests.read, request, self._settings)
         return replace(wish, is_heavy=True)
+
+    async def translated(self, request: StackRequest) -> StackRequest:
+        """The request with its template as HOT, where it is TOSCA."""
+        return await self._translator.translated(request, self._settings.max_template_size)
 
     async def passed(self, request: StackRequest) -> bool:
         """Whether a request that is a part only (PATCH) was heavy; it has passed the worker then."""
@@ -50,6 +57,7 @@ class Gate:
 
     async def close(self) -> None:
         await self._workers.close()
+        await self._translator.close()
 
     def _is_heavy(self, request: StackRequest) -> bool:
         parts = [request.template, request.environment, request.parameters, *request.files.values()]

@@ -13,6 +13,7 @@ from calor.server.errors import EntityNotFound
 from calor.server.identity import Caller
 from calor.server.store import queries
 from calor.server.store.rows import RevisionRow, StackRow
+from calor.server.tosca import is_tosca
 
 
 class StackAnswers:
@@ -35,9 +36,10 @@ class StackAnswers:
         wish = await self._tools.gate.read(request)
         depth = self._tools.settings.max_nested_stack_depth
         registry = self._tools.registry
-        return await self._tools.gate.beside(
+        answer = await self._tools.gate.beside(
             wish, lambda: previewing.of_validate(wish, registry, depth, show_nested=show_nested)
         )
+        return {**answer, "Translation": wish.source} if is_tosca(request.template) else answer
 
     async def preview_update(
         self, caller: Caller, name: str, ident: str, request: StackRequest, *, show_nested: bool

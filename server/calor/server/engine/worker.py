@@ -1,10 +1,12 @@
 """One worker process: does the work it is sent, within limits of the operating system (see `workers`).
 
-Run as `python -m calor.server.engine.worker CPU_SECONDS MEMORY_BYTES`. On its standard input and output each message is
-a length of four bytes and a pickle: (function, arguments) comes in, (outcome, value) goes out.
+Run as `python -m calor.server.engine.worker CPU_SECONDS MEMORY_BYTES [MODULE:FUNCTION]`. On its standard input and
+output each message is a length of four bytes and a pickle: (function, arguments) comes in, (outcome, value) goes out.
+The function that is named is called once, before the first message is read: it may take rights from the process.
 """
 
 import enum
+import importlib
 import os
 import pickle
 import resource
@@ -28,12 +30,16 @@ def packed(message: Any) -> bytes:
     return LENGTH.pack(len(body)) + body
 
 
+def unpacked(body: bytes) -> Any:
+    return pickle.loads(body)  # noqa: S301  # the two ends are the server and a process that it started
+
+
 def _next(source: BinaryIO) -> Any:
     """The next message; None at the end."""
     head = source.read(LENGTH.size)
     if len(head) < LENGTH.size:
         return None
-    return pickle.loads(source.read(LENGTH.unpack(head)[0]))  # noqa: S301  # from the server that started this process
+    return unpacked(source.read(LENGTH.unpack(head)[0]))
 
 
 def _renew_cpu(seconds: int) -> None:
@@ -58,6 +64,9 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that prints can break the protocol
+    for preparation in sys.argv[3:]:
+        module, _, name = preparation.partition(":")
+        getattr(importlib.import_module(module), name)()
     while (message := _next(sys.stdin.buffer)) is not None:
         _renew_cpu(cpu_seconds)
         answers.write(_outcome(*message))

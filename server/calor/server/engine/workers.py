@@ -5,17 +5,15 @@ Workers are started when first needed, do one piece of work at a time, and are r
 
 import asyncio
 import os
-import pickle
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calor.server.engine.worker import LENGTH, Outcome, packed
+from calor.server.engine.worker import LENGTH, Outcome, packed, unpacked
 from calor.server.errors import RequestLimitExceeded
 
-_KEPT_VARIABLES = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 _ATTEMPTS = 2  # a worker that ended for no fault of the work (killed by an operator) is replaced, once
 
 
@@ -29,6 +27,24 @@ class WorkerLimits:
     processes: int = 2
 
 
+@dataclass(frozen=True, kw_only=True)
+class WorkerKind:
+    """``preparation`` (``MODULE:FUNCTION``) runs in each process before its first piece of work. ``is_single_use``: a
+    process does one piece only, so that nothing of it is left for the next."""
+
+    preparation: str = ""
+    is_single_use: bool = False
+    kept_variables: Sequence[str] = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
+
+    def environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in self.kept_variables if name in os.environ}
+        return {**kept, "PYTHONHASHSEED": "0"} if self.is_single_use else kept  # the same work gives the same each time
+
+    def command(self, limits: WorkerLimits) -> list[str]:
+        command = [sys.executable, "-m", "calor.server.engine.worker", str(limits.cpu_seconds), str(limits.memory)]
+        return [*command, self.preparation] if self.preparation else command
+
+
 class WorkerGone(Exception):
     """The worker ended before it answered; the number is that of the signal."""
 
@@ -40,8 +56,9 @@ class WorkerGone(Exception):
 class Workers:
     """A pool. `run` may be called from any task of one event loop; `close` ends all processes."""
 
-    def __init__(self, limits: WorkerLimits | None = None) -> None:
+    def __init__(self, limits: WorkerLimits | None = None, kind: WorkerKind | None = None) -> None:
         self.limits = limits or WorkerLimits()
+        self._kind = kind or WorkerKind()
         self._idle: list[asyncio.subprocess.Process] = []
         self._room = asyncio.Semaphore(self.limits.processes)
 
@@ -64,7 +81,10 @@ class Workers:
                 if outcome is Outcome.OUT_OF_MEMORY:
                     await _ended(worker)
                     raise self._overrun("worker_memory", f"{self.limits.memory >> 20} MiB of memory")
-                self._idle.append(worker)
+                if self._kind.is_single_use:
+                    await _ended(worker)
+                else:
+                    self._idle.append(worker)
                 if outcome is Outcome.RAISED:
                     raise value
                 return value
@@ -76,11 +96,11 @@ class Workers:
             await _ended(worker)
 
     async def _started(self) -> asyncio.subprocess.Process:
-        limits = self.limits
-        command = [sys.executable, "-m", "calor.server.engine.worker", str(limits.cpu_seconds), str(limits.memory)]
-        environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         return await asyncio.create_subprocess_exec(
-            *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=environment
+            *self._kind.command(self.limits),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env=self._kind.environment(),
         )
 
     async def _asked(self, worker: asyncio.subprocess.Process, message: bytes) -> Any:
@@ -109,7 +129,7 @@ async def _exchanged(worker: asyncio.subprocess.Process, message: bytes) -> Any:
     worker.stdin.write(message)
     await worker.stdin.drain()
     (size,) = LENGTH.unpack(await worker.stdout.readexactly(LENGTH.size))
-    return pickle.loads(await worker.stdout.readexactly(size))  # noqa: S301  # from a process of our own
+    return unpacked(await worker.stdout.readexactly(size))
 
 
 async def _ended(worker: asyncio.subprocess.Process) -> None:
