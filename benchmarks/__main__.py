@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 
-from benchmarks import guests, language, process, servers, signals, stacks
+from benchmarks import fleet, guests, language, process, servers, signals, stacks
 
 BENCHES = {
     "cold-start": process.cold_start,
@@ -17,7 +17,9 @@ BENCHES = {
     "signal-to-complete": signals.signal_to_complete,
     "metadata-polls": signals.metadata_polls,
     "guest-polls": guests.guest_polls,
-    "waiting-agents": guests.waiting_agents,
+    "waiting-agents": fleet.waiting_agents,
+    "agents-heat": fleet.heat_pollers,
+    "agents-cfn": fleet.cfn_pollers,
     "server-boot": guests.server_boot,
     "deployment-to-hook": guests.deployment_to_hook,
     "servers": servers.servers,

@@ -6,7 +6,6 @@ import email
 import hashlib
 import json
 import re
-import resource
 import secrets
 import statistics
 import time
@@ -15,14 +14,14 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.harness import Client, Dev, client, dev, memory_mb
+from benchmarks.harness import Client, Dev, client, dev
 from benchmarks.stacks import HOT
 
 Row = dict[str, Any]
 SCRIPT = "#!/bin/sh\ndate +%s.%N | tr -d '\\n' > $heat_outputs_path.began\n"
 
 
-def _server(deployments: int = 0) -> dict[str, Any]:
+def server_template(deployments: int = 0) -> dict[str, Any]:
     resources: dict[str, Any] = {
         "server": {
             "type": "OS::Nova::Server",
@@ -100,7 +99,7 @@ async def _identity(cloud: Dev, server_id: str) -> Mapping[str, Any]:
 
 
 async def _guest_of_new_stack(cloud: Dev, heat: Client, name: str, deployments: int) -> Guest:
-    ident = await heat.create(name, _server(deployments))
+    ident = await heat.create(name, server_template(deployments))
     await heat.finished(name, ident, "CREATE")
     shown = await heat.call("GET", f"/stacks/{name}/{ident}/resources/server")
     return await _enrolled(cloud, heat, shown["resource"]["physical_resource_id"])
@@ -123,28 +122,11 @@ async def guest_polls() -> AsyncIterator[Row]:
         yield {"bench": "guest-polls", "per_second": round(count / 5)}
 
 
-async def waiting_agents(number: int = 10_000) -> AsyncIterator[Row]:
-    """Agents that wait on their long poll at once: memory of the server, and how fast they learn of a change."""
-    resource.setrlimit(
-        resource.RLIMIT_NOFILE, (number + 2000, max(number + 2000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    )
-    async with dev("--driver", "record") as cloud, client(cloud.ready, connections=0) as heat:
-        guest = await _guest_of_new_stack(cloud, heat, "waiters", 1)
-        version, before = await guest.poll(0, 0), memory_mb(cloud.pid)
-        polls = [asyncio.create_task(guest.poll(version, 50)) for _ in range(number)]
-        await asyncio.sleep(20)
-        during = memory_mb(cloud.pid)
-        for poll in polls:
-            poll.cancel()
-        await asyncio.gather(*polls, return_exceptions=True)
-        yield {"bench": "waiting-agents", "agents": number, "pss_mb_before": before, "pss_mb_waiting": during}
-
-
 async def deployment_to_hook(rounds: int = 20) -> AsyncIterator[Row]:
     """From sending a deployment to the first line of its script in a sandbox (one clock for both)."""
     took = []
     async with dev() as cloud, client(cloud.ready) as heat:
-        ident = await heat.create("hooks", _server(1))
+        ident = await heat.create("hooks", server_template(1))
         await heat.finished("hooks", ident, "CREATE")
         shown = await heat.call("GET", f"/stacks/hooks/{ident}/resources/server")
         server = shown["resource"]["physical_resource_id"]

@@ -33,7 +33,7 @@ class Fault:
     is_rebooted: bool = False
 
 
-NO_ROUTE = "#cloud-config\nbootcmd:\n- [ip, route, replace, blackhole, 169.254.169.253/32]\n"
+NO_ROUTE = "#cloud-config\nbootcmd:\n- [ip, route, replace, unreachable, 169.254.169.253/32]\n"
 NO_PYTHON = """#cloud-config
 bootcmd:
 - printf '#!/bin/sh\\nmv /usr/bin/python3 /usr/bin/hidden-python3\\n' >/var/lib/cloud/scripts/per-instance/00-hide
@@ -51,12 +51,14 @@ FLOOD = "#!/bin/sh\nyes | head -c 50000000\necho the cable is cut >&2\nexit 7\n"
 FAULTS = (
     Fault(
         "no-route",
-        ("has never contacted this server", "Network is unreachable|No route|Invalid argument"),
+        ("has never contacted this server", "No route to host"),
         user_data=NO_ROUTE,
     ),
     Fault("no-agent", ("has never contacted this server", "this image has no Python 3.6"), user_data=NO_PYTHON),
     Fault("full-disk", ("No space left on device",), user_data=FULL_DISK),
-    Fault("no-interpreter", ("/opt/nosuch/perl",), config="#!/opt/nosuch/perl\nprint 1;\n"),
+    Fault(
+        "no-interpreter", ("its interpreter /opt/nosuch/perl is not there",), config="#!/opt/nosuch/perl\nprint 1;\n"
+    ),
     Fault(
         "no-role", ("role 'nosuch' was not found",), config="- hosts: localhost\n  roles: [nosuch]\n", group="ansible"
     ),
@@ -124,8 +126,8 @@ def look(wrong: Any, name: str) -> Seen:
 @pytest.mark.parametrize("fault", [*FAULTS, WRONG_URL], ids=lambda fault: fault.name)
 def test_f050_the_cause_is_named_within_a_minute(seen: dict[str, Seen], fault: Fault) -> None:
     found = seen[fault.name]
-    print(fault.name, round(found.seconds, 1), found.said)
+    print(fault.name, round(found.seconds, 1), found.said[:1500])
     for words in fault.words:
-        assert any(one in found.said for one in words.split("|")), f"{words} in\n{found.said}"
+        assert words in found.said
     assert found.seconds < A_MINUTE
-    assert len(found.said) < 20_000, "the end of what it printed, not all of it"
+    assert len(found.said) < 3_000_000, "head and tail of what it printed, and each line indented"

@@ -113,13 +113,24 @@ def _run_all(command: contract.Command, attempt: Attempt, watch: Watch) -> int:
         try:
             process = _start(argv, command, attempt)
         except (OSError, ValueError) as exc:
-            raise NotStarted("{} cannot be started: {}".format(argv[0], exc)) from exc
+            raise NotStarted("{} cannot be started: {}".format(argv[0], _why(argv[0], exc))) from exc
         _note(attempt, process.pid)
         _wait(process, deadline, watch, attempt)
         code = process.returncode if process.returncode >= 0 else 128 - process.returncode
         if code != 0:
             break
     return code
+
+
+def _why(program: str, fault: Exception) -> str:
+    """Of a script that is there, what is missing is the interpreter that its first line names."""
+    if isinstance(fault, FileNotFoundError) and os.path.exists(program):
+        with open(program, "rb") as source:
+            first = source.readline(200)
+        words = first[2:].decode("utf-8", "replace").split()
+        if first.startswith(b"#!") and words:
+            return "its interpreter {} is not there".format(words[0])
+    return str(fault)
 
 
 def _note(attempt: Attempt, pid: int) -> None:

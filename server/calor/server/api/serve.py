@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import resource
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -14,7 +15,7 @@ from calor.server.config import Listener
 
 log = logging.getLogger(__name__)
 
-_BACKLOG = 1024
+_BACKLOG = 4096
 _SHUTDOWN_SECONDS = 3.0
 
 
@@ -44,6 +45,7 @@ class Bound:
 
 def bind(listener: Listener, section: str) -> Bound:
     """Take the port. Raises `ListenFault`."""
+    _allow_files()
     tls = _tls(listener, section)
     host, port = listener.bind_host, listener.bind_port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -59,6 +61,14 @@ def bind(listener: Listener, section: str) -> Bound:
             ) from exc
         raise ListenFault(f"Cannot listen at {where} ([{section}]): {exc.strerror or exc}.") from exc
     return Bound(taken, tls)
+
+
+def _allow_files() -> None:
+    """Each agent that waits holds a connection: open as many as this process ever may, not the 1,024 of a shell."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        log.info("open files", extra={"before": soft, "now": hard})
 
 
 def _tls(listener: Listener, section: str) -> ssl.SSLContext | None:

@@ -13,6 +13,7 @@ from calor.server.store.rows import GuestRow
 from calor.server.store.writes import Change, Write
 
 NEVER = "never contacted"
+SUBJECT = "The guest of "
 STATES = frozenset({"booted", "fetched", "running", "idle"})
 MOST_RUNNING = 50
 UNREACHABLE = "unreachable"
@@ -132,11 +133,11 @@ def sentence(server: str, contact: Contact, now: datetime) -> str:
     """What is known, for a reason that a user reads (F050)."""
     if contact.at is None or contact.state == NEVER:
         return (
-            f"The guest of {server} has never contacted this server: it did not boot, its agent did not start, "
+            f"{SUBJECT}{server} has never contacted this server: it did not boot, its agent did not start, "
             "or it cannot reach the orchestration endpoint."
         )
     ago = int((now - contact.at).total_seconds())
-    text = f"The guest of {server} last made contact at {contact.at:%Y-%m-%dT%H:%M:%SZ} ({ago} s ago), {contact.state}"
+    text = f"{SUBJECT}{server} last made contact at {contact.at:%Y-%m-%dT%H:%M:%SZ} ({ago} s ago), {contact.state}"
     trouble = f"; it says: {contact.detail}" if contact.detail else ""
     if contact.running:
         steps = "; ".join(_step(item) for item in contact.running[:3])

@@ -6,7 +6,7 @@ import uuid
 from calor.server.cloud.errors import CloudFailed
 from calor.server.engine import happenings
 from calor.server.engine.bench import Bench, WorkFailed
-from calor.server.engine.contacts import sentence
+from calor.server.engine.contacts import SUBJECT, sentence
 from calor.server.engine.context import ResourceContext
 from calor.server.engine.reasons import bounded, has_class, of_exception, placed
 from calor.server.engine.stopping import StopKind, Stopped
@@ -34,7 +34,7 @@ async def reason_of(error: BaseException, bench: Bench, at: ResourceContext | No
     if isinstance(error, ResourceFailed | CloudFailed):
         text = str(error)
         text = text if has_class(text) else f"ResourceInError: {text}"
-        return placed(f"resources.{name}", text + await _guests(bench, at))
+        return placed(f"resources.{name}", text if SUBJECT in text else text + await _guests(bench, at))
     if not isinstance(error, Exception) or not hasattr(error, "detail"):
         log.error("a resource failed unexpectedly", exc_info=error, extra={"resource": name, "stack": bench.stack_id})
     return placed(f"resources.{name}", of_exception(error))

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -29,9 +30,11 @@ def main() -> NoReturn:
     say(f"sandbox boots, {time.strftime('%Y-%m-%d %H:%M:%S')} UTC")
     boot = json.loads(BOOT.read_text())
     prepare(boot)
+    console = open_console()
     if os.fork() == 0:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
         os._exit(start_services(boot))
+    threading.Thread(target=copy_console, args=(console,), daemon=True).start()
     asked = signal.SIGCHLD
     while asked == signal.SIGCHLD:
         reap()
@@ -46,6 +49,18 @@ def main() -> NoReturn:
 def say(text: str) -> None:
     sys.stdout.write(f"[calor] {text}\n")
     sys.stdout.flush()
+
+
+def open_console() -> int:
+    """/dev/console, which anything inside may write to: a pipe into the console's log."""
+    with contextlib.suppress(FileExistsError):  # of an earlier boot of this sandbox
+        os.mkfifo("/dev/console", 0o620)
+    return os.open("/dev/console", os.O_RDWR)  # by both ends, so that it never comes to an end
+
+
+def copy_console(console: int) -> None:
+    while data := os.read(console, 65536):
+        os.write(sys.stdout.fileno(), data)
 
 
 def reap() -> bool:
