@@ -63,15 +63,15 @@ def test_f053_missing_hook_fails_at_once_and_names_the_installed_ones(server, gu
     done = server.result("run-n")
     assert time.monotonic() - begun < 5
     known = (
-        "script, ansible, cfn-init, apply-config, atomic, chef, docker-cmd, docker-compose, hiera, json-file, kubelet, "
-        "puppet, salt"
+        "script, ansible, cfn-init, apply-config, os-apply-config, atomic, chef, docker-cmd, docker-compose, hiera, "
+        "json-file, kubelet, puppet, salt"
     )
     assert done["reason"] == f"no hook for group nosuch; installed: {known}, mine"
     assert done["outputs"]["deploy_status_code"] != 0
 
 
-def test_groups_without_hook_by_design_are_left_alone(server, guest, deployment):
-    server.deploy(deployment("u", {"a": 1}, group="Heat::Ungrouped"), deployment("o", {}, group="os-apply-config"))
+def test_what_has_no_group_is_left_alone(server, guest, deployment):
+    server.deploy(deployment("u", {"a": 1}, group="Heat::Ungrouped"))
     server.deploy(deployment("s", "true"))
     guest.start()
     server.result("run-s")

@@ -129,7 +129,25 @@ def test_apply_config_renders_the_tree_with_what_the_groups_without_hook_bring(s
     assert (etc / "private").stat().st_mode & 0o777 == 0o640
     assert not (etc / "gone").exists()
     assert json.loads((guest.root / "usr/made").read_text())["ntp"] == {**METADATA["ntp"], "other": 1}
-    assert f"wrote {etc}/ntp.conf" in done["outputs"]["deploy_stdout"]
+    assert f"wrote {etc}/ntp.conf" in server.result("run-data")["outputs"]["deploy_stdout"]
+    assert done["outputs"]["deploy_stdout"] == "", "the first has rendered with the data of all"
+
+
+def test_os_apply_config_puts_its_data_into_the_tree_and_is_complete(server, guest, deployment):
+    plant(guest.root / "usr/libexec/os-apply-config/templates")
+    guest.environment["PATH"] = "/usr/bin:/bin"
+    server.deploy(deployment("data", METADATA, group="os-apply-config"))
+    guest.start()
+    assert server.result("run-data")["outputs"]["deploy_status_code"] == 0
+    assert (guest.root / "etc/ntp.conf").read_text() == "# <&>\nserver a.example <&>\nserver b.example <&>\n"
+
+
+def test_os_apply_config_without_a_tree_is_complete_and_its_data_are_kept(server, guest, deployment):
+    guest.environment["PATH"] = "/usr/bin:/bin"
+    server.deploy(deployment("data", {"templates": 5}, group="os-apply-config"))
+    guest.start()
+    assert server.result("run-data")["outputs"]["deploy_status_code"] == 0
+    assert any("templates" in path.read_text() for path in (guest.root / "var/lib/calor").rglob("*.json"))
 
 
 def test_apply_config_renders_templates_of_its_own_and_says_what_is_wrong(server, guest, deployment):

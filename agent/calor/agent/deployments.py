@@ -7,7 +7,9 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from calor.cfntools.digest import sha256_hex
 
 SAFE_NAME = re.compile(r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")
-NO_HOOK_BY_DESIGN = ("Heat::Ungrouped", "os-apply-config")
+UNGROUPED = "Heat::Ungrouped"
+DATA_GROUPS = (UNGROUPED, "os-apply-config")
+"""Their configs are data, for the templates of files on this machine."""
 
 
 class Deployment(NamedTuple):
@@ -43,7 +45,7 @@ def parse(document: Dict[str, Any]) -> Deployment:
     return Deployment(
         id=ident,
         name=str(document.get("name") or ident),
-        group=str(document.get("group") or "Heat::Ungrouped"),
+        group=str(document.get("group") or UNGROUPED),
         config=document.get("config"),
         inputs=inputs,
         output_names=[str(item["name"]) for item in document.get("outputs") or [] if "name" in item],

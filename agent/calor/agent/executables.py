@@ -4,7 +4,7 @@ import os
 import re
 from typing import List, Mapping, Optional, Sequence
 
-from calor.agent.deployments import NO_HOOK_BY_DESIGN, Deployment
+from calor.agent.deployments import UNGROUPED, Deployment
 from calor.agent.places import Places
 
 
@@ -32,7 +32,7 @@ def list_executables(directories: Sequence[str]) -> List[str]:
 
 
 def is_for_us(deployment: Deployment, places: Places, environment: Mapping[str, str]) -> bool:
-    """Groups without a hook by design are left to others, unless somebody put a hook for them."""
-    if deployment.group not in NO_HOOK_BY_DESIGN:
+    """What has no group is left to others, unless somebody put a hook for it."""
+    if deployment.group != UNGROUPED:
         return True
     return find_executable(deployment.group, places.hook_directories(environment)) is not None

@@ -13,7 +13,7 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 from calor.agent import boots, launching, metadata_files, outputs, room, steps
 from calor.agent.attempts import INTERRUPTED, Attempt, Outcome
 from calor.agent.collecting import Collection, Collector
-from calor.agent.deployments import NO_HOOK_BY_DESIGN, Deployment, parse
+from calor.agent.deployments import DATA_GROUPS, Deployment, parse
 from calor.agent.executables import is_for_us
 from calor.agent.outbox import Outbox
 from calor.agent.places import Places
@@ -79,7 +79,7 @@ class Worker:
     def _keep_data(self) -> None:
         """Put down the deployments that are data for others to use, of all sources, before anything uses them."""
         found = [one for _, collection in list(self._wanted.values()) for one in collection.deployments]
-        data = [one for one in found if one.group in NO_HOOK_BY_DESIGN]
+        data = [one for one in found if one.group in DATA_GROUPS]
         if self.has_heard and data != self._kept:
             metadata_files.keep(self._places, data)
             self._kept = data

@@ -13,6 +13,7 @@ HOOKS: Tuple[Tuple[str, str, str], ...] = (
     ("ansible", "ansible", "Ansible"),
     ("cfn-init", "cfn_init", "CfnInit"),
     ("apply-config", "apply_config", "ApplyConfig"),
+    ("os-apply-config", "apply_config", "OsApplyConfig"),
     ("atomic", "atomic", "Atomic"),
     ("chef", "chef", "Chef"),
     ("docker-cmd", "docker_cmd", "DockerCmd"),

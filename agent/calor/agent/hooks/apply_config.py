@@ -1,4 +1,4 @@
-"""Group ``apply-config``: a tree of templates, rendered with the metadata of this instance."""
+"""Groups ``apply-config`` and ``os-apply-config``: a tree of templates, rendered with the metadata of this instance."""
 
 import shlex
 import sys
@@ -44,6 +44,19 @@ class ApplyConfig(working.Working):
         except (template_tree.TreeFault, metadata_files.MetadataFault) as exc:
             raise contract.CannotRun(str(exc), 1) from exc
         return 0
+
+
+class OsApplyConfig(ApplyConfig):
+    """The config is data only, and lies with the metadata already. In TripleO's images no hook serves this group: a
+    script at the end of each run of os-refresh-config signals its deployments."""
+
+    group = "os-apply-config"
+
+    def prepare(self, job: contract.Job) -> contract.Command:
+        return ApplyConfig.prepare(self, job._replace(config=None))
+
+    def work(self, job: contract.Job) -> int:
+        return ApplyConfig.work(self, job._replace(config={}))
 
 
 def _tree(job: contract.Job) -> template_tree.Sources:
