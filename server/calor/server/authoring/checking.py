@@ -7,8 +7,10 @@ from typing import Any
 
 from calor.server.authoring.files import LIMITS, Bundle, Reader
 from calor.server.authoring.texts import load
+from calor.server.authoring.tosca_sources import tosca_at
 from calor.server.engine.blueprint import Blueprint, draw
 from calor.server.engine.nested_checks import check_tree
+from calor.server.engine.translating import translate_here
 from calor.server.errors import CalorError, InvalidInput, Problem
 from calor.server.resources.registry import installed
 from calor.server.template import (
@@ -20,11 +22,14 @@ from calor.server.template import (
     merge_environments,
     parse_environment,
     parse_template,
+    reveal,
 )
+from calor.server.tosca import Archive
 
 DEPTH = 5
 """Heat's default of ``max_nested_stack_depth``."""
 UNKNOWN_TYPE = "unknown-type"
+TRANSLATED = " (as HOT)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +52,8 @@ class Report:
     warnings: list[Problem] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     template: Template | None = None
+    translation: str | None = None
+    """The HOT text of a TOSCA template."""
     blueprint: Blueprint | None = None
 
     @property
@@ -58,8 +65,12 @@ def check(wanted: Wanted) -> Report:
     """Raises `OSError` where the template or an environment itself cannot be read."""
     report = Report()
     bundle = Bundle(Path(wanted.template).absolute().parent, wanted.read)
-    template = _template(wanted, bundle, report)
-    environment = _environment(wanted, bundle, report)
+    second = Report()
+    environment = _environment(wanted, bundle, second)
+    template = _template(wanted, bundle, report, environment or Environment())
+    report.problems += second.problems
+    report.warnings += second.warnings
+    report.texts |= second.texts
     report.texts |= bundle.texts
     report.template = template
     if template is not None and environment is not None:
@@ -71,15 +82,32 @@ def check(wanted: Wanted) -> Report:
     return report
 
 
-def _template(wanted: Wanted, bundle: Bundle, report: Report) -> Template | None:
+def _template(wanted: Wanted, bundle: Bundle, report: Report, environment: Environment) -> Template | None:
     path = wanted.template.absolute()
-    text = wanted.read(path).content
-    report.texts[bundle.name_of(path)] = text
+    name = bundle.name_of(path)
     try:
-        return parse_template(bundle.follow(text, path), file=bundle.name_of(path), strict=wanted.strict, limits=LIMITS)
+        tosca = tosca_at(path, name, wanted.read)
+        if tosca is not None:
+            return _translated(tosca, name, wanted, bundle, report, environment)
+        text = wanted.read(path).content
+        report.texts[name] = text
+        return parse_template(bundle.follow(text, path), file=name, strict=wanted.strict, limits=LIMITS)
     except CalorError as error:
-        report.problems += problems_of(error, bundle.name_of(path))
+        report.problems += problems_of(error, name)
         return None
+
+
+def _translated(
+    tosca: Archive, name: str, wanted: Wanted, bundle: Bundle, report: Report, environment: Environment
+) -> Template:
+    """What follows is about the translation, which has lines of its own."""
+    report.texts[name] = tosca.template
+    given = reveal({**environment.parameter_defaults, **environment.parameters, **wanted.parameters})
+    made = translate_here(tosca.template, tosca.files, given, name, LIMITS)
+    own_name = f"{name}{TRANSLATED}"
+    report.translation = report.texts[own_name] = made.template
+    bundle.texts |= made.files
+    return parse_template(made.template, file=own_name, limits=LIMITS)
 
 
 def _environment(wanted: Wanted, bundle: Bundle, report: Report) -> Environment | None:

@@ -1,7 +1,7 @@
 """Templates and environments from files, with all the files that they name: what a client sends with a template.
 
 References are rewritten in the text at their places (to ``file://`` URLs of absolute paths), and nothing else of it:
-the server reads the template as it was written.
+the server reads the template as it was written. A TOSCA template is not touched at all.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,6 +11,9 @@ from urllib.parse import unquote, urlsplit
 
 import click
 import yaml
+
+from calor.server.errors import CalorError
+from calor.server.tosca import gather, is_archive, is_tosca, unpack
 
 Find = Callable[[yaml.Node], Iterator[tuple[yaml.ScalarNode, bool]]]
 """The scalars of a document that name files, each with whether it names a template."""
@@ -24,8 +27,25 @@ class Gathered:
     files: dict[str, str] = field(default_factory=dict)
 
     def template(self, path: Path) -> str:
-        """The text of a template, its references rewritten; what it refers to is in ``files``."""
-        return self._rewritten(path, _text_of(path), _references)
+        """The text of a template, its references rewritten; what it refers to is in ``files``. Files of a TOSCA
+        template, or of its archive, are there under the names that it has for them."""
+        if is_archive(path.name):
+            return self._unpacked(path)
+        text = _text_of(path)
+        if is_tosca(text):
+            self.files |= gather(text, lambda name: _text_beside(path, name))
+            return text
+        return self._rewritten(path, text, _references)
+
+    def _unpacked(self, path: Path) -> str:
+        try:
+            archive = unpack(path.read_bytes(), path.name)
+        except OSError as exc:
+            raise click.ClickException(f"{path} cannot be read: {exc.strerror}.") from exc
+        except CalorError as exc:
+            raise click.ClickException(exc.detail) from exc
+        self.files |= archive.files
+        return archive.template
 
     def environment(self, path: Path) -> str:
         """The URL of an environment, whose content is in ``files``."""
@@ -103,6 +123,11 @@ def _target(base: Path, named: str) -> Path:
     if named.startswith("file://"):
         return Path(unquote(urlsplit(named).path))
     return (base.resolve().parent / named).resolve()
+
+
+def _text_beside(template: Path, name: str) -> str | None:
+    file = template.parent / name
+    return _text_of(file) if file.is_file() else None
 
 
 def _text_of(path: Path) -> str:

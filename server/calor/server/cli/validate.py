@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True, help="For CI: json."
 )
+@click.option("--show-translation", is_flag=True, help="Of a TOSCA template: print the HOT that is made of it, too.")
 def validate(
     template: Path,
     environments: tuple[Path, ...],
@@ -35,8 +36,11 @@ def validate(
     strict: bool,
     unknown_types: str,
     shape: str,
+    show_translation: bool,
 ) -> None:
     """Check TEMPLATE with its environments and every file that they name. Needs no server.
+
+    TEMPLATE is HOT, CloudFormation or TOSCA; the latter also as an archive (.csar, .zip).
 
     Ends with 0 if a server would take it, as far as that can be known without a cloud, and with 1 if not.
     """
@@ -53,6 +57,8 @@ def validate(
         report = check(wanted)
     except OSError as error:
         raise click.ClickException(f"{error.filename} cannot be read: {error.strerror}.") from error
+    if show_translation and report.translation is not None:
+        click.echo(report.translation, err=shape == "json")
     click.echo(_as_json(report) if shape == "json" else _as_text(report, template))
     sys.exit(0 if report.is_valid else 1)
 

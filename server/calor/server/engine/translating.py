@@ -46,9 +46,10 @@ def translate_here(
     """The same for one's own files, without an event loop. Raises as the other."""
     check_installed()
     within = WorkerLimits()
+    function, *arguments = _work(text, files, given, file, limits)
     done = subprocess.run(
         CLOSED.command(within),
-        input=packed(_work(text, files, given, file, limits)),
+        input=packed((function, arguments)),
         stdout=subprocess.PIPE,
         env=CLOSED.environment(),
         timeout=within.wall_seconds,

@@ -5,6 +5,7 @@ that process does. Everything else may be called anywhere: none of it imports th
 """
 
 from calor.server.tosca.csar import Archive, unpack
+from calor.server.tosca.gathering import gather
 from calor.server.tosca.recognition import check_installed, is_archive, is_tosca
 
-__all__ = ["Archive", "check_installed", "is_archive", "is_tosca", "unpack"]
+__all__ = ["Archive", "check_installed", "gather", "is_archive", "is_tosca", "unpack"]

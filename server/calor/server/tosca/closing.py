@@ -55,6 +55,6 @@ def enter_nothing() -> bool:
 
 
 def allow_nothing() -> None:
-    """No further descriptor, process or byte of a file. Descriptors that are open stay so: the pipes to the server."""
-    for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC, resource.RLIMIT_FSIZE):
+    """No further descriptor or process. Descriptors that are open stay so: the pipes to the server."""
+    for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC):
         resource.setrlimit(limit, (0, 0))

@@ -26,7 +26,7 @@ class RequestFiles:
     def find(self, name: str, base: str) -> str | None:
         """The key of the file that a name in the file ``base`` stands for: as written, beside that file, beside the
         template, or (as Heat's tools do) beside that file although its folder is named once more."""
-        for candidate in _candidates(name, base):
+        for candidate in candidates(name, base):
             if candidate in self._files:
                 self.imported.add(candidate)
                 return candidate
@@ -48,7 +48,7 @@ def is_url(name: str) -> bool:
     return "://" in name
 
 
-def _candidates(name: str, base: str) -> list[str]:
+def candidates(name: str, base: str) -> list[str]:
     if is_url(name) or name.startswith(("/", "file:")):
         return [name]
     if is_url(base):

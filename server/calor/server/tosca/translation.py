@@ -13,9 +13,8 @@ from calor.server.template.source import Source
 from calor.server.tosca import doors, inputs, writing
 from calor.server.tosca.closed import Translation
 from calor.server.tosca.files import ROOT, RequestFiles, tree_of
-from calor.server.tosca.placing import place
+from calor.server.tosca.placing import place, quoted
 
-CODE = "tosca-template"
 _WARM_UP = """
 tosca_definitions_version: tosca_simple_yaml_1_0
 topology_template:
@@ -44,7 +43,9 @@ def translate(
     else:
         source, tree = Source(file, template), writing.plain_copy(template)
     if not isinstance(tree, dict) or not isinstance(tree.get("topology_template"), dict):
-        raise InvalidInput([source.problem("There is no topology_template: nothing would be made.", code=CODE)])
+        raise InvalidInput(
+            [source.problem("There is no topology_template: nothing would be made.", code="tosca-template")]
+        )
     known = RequestFiles(tree, files, limits)
     try:
         with doors.only(known), writing.faithful():
@@ -79,17 +80,20 @@ class _Translator(TOSCATranslator):  # type: ignore[misc]  # the library has no 
 def _problems(error: Exception, known: RequestFiles, source: Source) -> list[Problem]:
     """What is wrong, each fault once. What follows from files that are not there says no more than they do."""
     if known.absent:
-        return [
-            place(
-                source,
-                f"The import {name!r} is not among the files of the request; nothing is fetched from elsewhere.",
-                (name,),
-                "tosca-import",
-            )
-            for name in dict.fromkeys(known.absent)
-        ]
-    caught = list(ExceptionCollector.getExceptions()) or [error]
-    return [place(source, _words(one), (), CODE) for one in caught]
+        return [_absent(name, source) for name in dict.fromkeys(known.absent)]
+    texts = [_words(one) for one in ExceptionCollector.getExceptions() or [error]]
+    return [_fault(text, source) for text in dict.fromkeys(texts)]
+
+
+def _absent(name: str, source: Source) -> Problem:
+    path, at_value = place(source.root, [name])
+    message = f"The import {name!r} is not among the files of the request; nothing is fetched from elsewhere."
+    return source.problem(message, path, value=at_value, code="tosca-import")
+
+
+def _fault(text: str, source: Source) -> Problem:
+    path, at_value = place(source.root, quoted(text))
+    return source.problem(text, path, value=at_value, code="tosca-template")
 
 
 def _words(error: Exception) -> str:

@@ -4,6 +4,7 @@ Its own writer takes every apostrophe out of the text, folds lines, and leaves o
 this one keeps each value as it is.
 """
 
+import json
 import posixpath
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from translator.hot.syntax.hot_template import HotTemplate
 from calor.server.tosca.swapping import swapped
 
 WIDTH = 120
+_MAPS = {"extra_specs"}
+"""Properties whose maps the translator makes as text, since its own writer takes the apostrophes away."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -48,7 +51,7 @@ def main_text(template: Any, version: str | None, inputs: Mapping[str, Any], fil
     tree = _tree(template, version or HotTemplate.LATEST)
     for name, entry in tree.get("parameters", {}).items():
         _set_default(entry, name, template, inputs)
-    _name_files(tree, files)
+    _mend(tree, files)
     return _text(tree)
 
 
@@ -79,18 +82,31 @@ def _set_default(entry: dict[str, Any], name: str, template: Any, inputs: Mappin
     entry["default"] = made.default if inputs[name].get("type") == "scalar-unit.size" else own
 
 
-def _name_files(tree: Any, files: Mapping[str, str]) -> None:
-    """A file that is named in another way than the request names it."""
+def _mend(tree: Any, files: Mapping[str, str]) -> None:
+    """What the translator leaves behind: inputs in TOSCA's words, maps as text, and files that the request names in
+    another way."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, dict):
-            name = node.get("get_file")
-            if isinstance(name, str) and name not in files and posixpath.normpath(name) in files:
-                node["get_file"] = posixpath.normpath(name)
-            waiting.extend(node.values())
-        elif isinstance(node, list):
+        if isinstance(node, list):
             waiting.extend(node)
+        if not isinstance(node, dict):
+            continue
+        name = node.get("get_file")
+        if isinstance(name, str) and name not in files and posixpath.normpath(name) in files:
+            node["get_file"] = posixpath.normpath(name)
+        if list(node) == ["get_input"]:
+            node["get_param"] = node.pop("get_input")
+        for key in _MAPS & node.keys():
+            node[key] = _map_of(node[key])
+        waiting.extend(node.values())
+
+
+def _map_of(value: Any) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _text(tree: Mapping[str, Any]) -> str:
