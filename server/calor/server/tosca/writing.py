@@ -11,11 +11,21 @@ from contextlib import contextmanager
 from typing import Any
 
 import yaml
+from translator.hot import translate_inputs
 from translator.hot.syntax.hot_template import HotTemplate
 
 from calor.server.tosca.swapping import swapped
 
 WIDTH = 120
+_TYPES = {
+    **translate_inputs.TOSCA_TO_HOT_INPUT_TYPES,
+    "list": "comma_delimited_list",
+    "map": "json",
+    "range": "json",
+    "scalar-unit.time": "string",
+    "scalar-unit.frequency": "string",
+}
+"""Types of inputs as types of parameters; the translator's own table lacks maps, and has a type that HOT has not."""
 _MAPS = {"extra_specs"}
 """Properties whose maps the translator makes as text, since its own writer takes the apostrophes away."""
 
@@ -38,12 +48,13 @@ def plain_copy(tree: Any) -> Any:
 
 @contextmanager
 def faithful() -> Iterator[None]:
-    """While this lasts, the translator's nested templates are written by us, too."""
+    """While this lasts, the translator's nested templates are written by us, too, and it knows all types."""
 
     def write(template: Any, version: str = HotTemplate.LATEST, embed: bool = True) -> str:
         return _text(_tree(template, version))
 
-    with swapped((HotTemplate, "output_to_yaml", write)):
+    types = (translate_inputs, "TOSCA_TO_HOT_INPUT_TYPES", _TYPES)
+    with swapped((HotTemplate, "output_to_yaml", write), types):
         yield
 
 
