@@ -1,5 +1,6 @@
 """The guest protocol, version 1 (docs/architecture.md)."""
 
+import random
 import re
 from datetime import UTC, datetime
 
@@ -18,6 +19,7 @@ from calor.server.errors import Unauthorized
 
 PROTOCOL = 1
 _LONGEST_WAIT = 60
+_SHORTEST_SHARE = 0.85
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -67,10 +69,11 @@ async def token(request: web.Request) -> web.Response:
 
 
 async def deployments(request: web.Request) -> web.Response:
-    """Long poll: 204 when nothing newer than ``since`` came within ``wait`` seconds."""
+    """Long poll: 204 when nothing newer than ``since`` came within ``wait`` seconds, or a little less: agents that came
+    together, as after a restart of this process, are not to come back together for ever."""
     who = await _instance(request)
     since, wait = number(request, "since") or 0, min(number(request, "wait") or 0, _LONGEST_WAIT)
-    found = await _guests(request).deployments(who, since=since, wait=float(wait))
+    found = await _guests(request).deployments(who, since=since, wait=wait * random.uniform(_SHORTEST_SHARE, 1.0))
     if found is None:
         return web.Response(status=204)
     return json_answer(
