@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import tosca_records
 from judging import Judge, Verdict, attempt
 
 from calor.server.engine.blueprint import draw, validate
@@ -61,6 +62,7 @@ def verdicts(root: Path, records: Mapping[str, Any], judge: Judge) -> Iterator[V
             yield from _of_template(root / name, name, record, judge)
         elif record["kind"] == "env":
             yield from _of_environment(root / name, name, record, judge)
+    yield from tosca_records.verdicts(root, records, judge)
 
 
 def _accepted(stages: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("template", "plan", "engine", "authoring")
+ROOMS = ("template", "tosca", "plan", "engine", "authoring")
 COMPUTED = {"unknown-resource", "unknown-parameter", "unknown-condition", "function-arguments"}
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,49 @@ def test_every_template_of_the_corpus_that_heat_accepts_is_read(shared: Path) ->
         if report.template is None:
             odd[name] = [str(problem) for problem in report.problems]
     assert odd == {}
+
+
+TOSCA = """tosca_definitions_version: tosca_simple_yaml_1_0
+imports: [lib/types.yaml]
+topology_template:
+  inputs:
+    size: {type: scalar-unit.size, default: 2 GB}
+  node_templates:
+    disk:
+      type: My.Disk
+      properties:
+        size: {get_input: size}
+"""
+TYPES = """tosca_definitions_version: tosca_simple_yaml_1_0
+node_types:
+  My.Disk: {derived_from: tosca.nodes.BlockStorage}
+"""
+
+
+@pytest.mark.slow
+def test_a_tosca_template_is_checked_and_shown_as_hot(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/types.yaml").write_text(TYPES)
+    template = tmp_path / "disk.yaml"
+    template.write_text(TOSCA)
+    answer = run("validate", template, "--show-translation")
+    assert answer.exit_code == 0
+    assert "type: OS::Cinder::Volume" in answer.output
+    assert answer.output.endswith("disk.yaml: valid\n")
+    assert '"disk"' in run("graph", template).output
+    template.write_text(TOSCA.replace("        size:", "        sice:"))
+    answer = run("validate", template)
+    assert answer.exit_code == 1
+    assert "disk.yaml:10:9: error: topology_template.node_templates.disk.properties.sice" in answer.output
+    assert "   10 |         sice: {get_input: size}\n      |         ^\n" in answer.output
+    (tmp_path / "lib/types.yaml").unlink()
+    assert "disk.yaml:2:11: error: imports[0]: The import 'lib/types.yaml' is not" in run("validate", template).output
+
+
+@pytest.mark.slow
+def test_a_csar_archive_is_checked_as_its_template(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "disk.csar", "w") as archive:
+        archive.writestr("TOSCA-Metadata/TOSCA.meta", "Entry-Definitions: definitions/disk.yaml\n")
+        archive.writestr("definitions/disk.yaml", TOSCA.replace("lib/", "../lib/"))
+        archive.writestr("lib/types.yaml", TYPES)
+    assert run("validate", tmp_path / "disk.csar").exit_code == 0

@@ -2,10 +2,12 @@
 
 import io
 import json
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -326,3 +328,27 @@ def test_without_a_cloud_the_message_says_what_to_do(monkeypatch: pytest.MonkeyP
     done = calor("stack", "list", "--os-cloud", "nowhere")
     assert done.exit_code == 1
     assert "--os-cloud" in done.output
+
+
+def test_a_tosca_template_is_sent_as_it_is_with_the_files_that_it_names(tmp_path: Path) -> None:
+    text = "tosca_definitions_version: tosca_simple_yaml_1_0\nimports: [types.yaml]\n"
+    (tmp_path / "web.yaml").write_text(text)
+    (tmp_path / "types.yaml").write_text("imports: [lib/more.yaml]\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/more.yaml").write_text("node_types: {}\n")
+    gathered = Gathered()
+    assert gathered.template(tmp_path / "web.yaml") == text
+    assert gathered.files == {"types.yaml": "imports: [lib/more.yaml]\n", "lib/more.yaml": "node_types: {}\n"}
+
+
+def test_an_archive_is_unpacked_before_it_is_sent(tmp_path: Path) -> None:
+    text = "tosca_definitions_version: tosca_simple_yaml_1_0\n"
+    with zipfile.ZipFile(tmp_path / "web.csar", "w") as archive:
+        archive.writestr("web.yaml", text)
+        archive.writestr("scripts/run.sh", "x")
+    gathered = Gathered()
+    assert gathered.template(tmp_path / "web.csar") == text
+    assert gathered.files == {"scripts/run.sh": "x"}
+    (tmp_path / "web.csar").write_bytes(b"no archive")
+    with pytest.raises(click.ClickException, match=r"web\.csar: This is no archive"):
+        gathered.template(tmp_path / "web.csar")

@@ -22,7 +22,6 @@ from calor.server.template import (
     merge_environments,
     parse_environment,
     parse_template,
-    reveal,
 )
 from calor.server.tosca import Archive
 
@@ -65,12 +64,8 @@ def check(wanted: Wanted) -> Report:
     """Raises `OSError` where the template or an environment itself cannot be read."""
     report = Report()
     bundle = Bundle(Path(wanted.template).absolute().parent, wanted.read)
-    second = Report()
-    environment = _environment(wanted, bundle, second)
-    template = _template(wanted, bundle, report, environment or Environment())
-    report.problems += second.problems
-    report.warnings += second.warnings
-    report.texts |= second.texts
+    template = _template(wanted, bundle, report)
+    environment = _environment(wanted, bundle, report)
     report.texts |= bundle.texts
     report.template = template
     if template is not None and environment is not None:
@@ -82,13 +77,13 @@ def check(wanted: Wanted) -> Report:
     return report
 
 
-def _template(wanted: Wanted, bundle: Bundle, report: Report, environment: Environment) -> Template | None:
+def _template(wanted: Wanted, bundle: Bundle, report: Report) -> Template | None:
     path = wanted.template.absolute()
     name = bundle.name_of(path)
     try:
         tosca = tosca_at(path, name, wanted.read)
         if tosca is not None:
-            return _translated(tosca, name, wanted, bundle, report, environment)
+            return _translated(tosca, name, wanted, bundle, report)
         text = wanted.read(path).content
         report.texts[name] = text
         return parse_template(bundle.follow(text, path), file=name, strict=wanted.strict, limits=LIMITS)
@@ -97,17 +92,26 @@ def _template(wanted: Wanted, bundle: Bundle, report: Report, environment: Envir
         return None
 
 
-def _translated(
-    tosca: Archive, name: str, wanted: Wanted, bundle: Bundle, report: Report, environment: Environment
-) -> Template:
+def _translated(tosca: Archive, name: str, wanted: Wanted, bundle: Bundle, report: Report) -> Template:
     """What follows is about the translation, which has lines of its own."""
     report.texts[name] = tosca.template
-    given = reveal({**environment.parameter_defaults, **environment.parameters, **wanted.parameters})
-    made = translate_here(tosca.template, tosca.files, given, name, LIMITS)
+    made = translate_here(tosca.template, tosca.files, _values(wanted), name, LIMITS)
     own_name = f"{name}{TRANSLATED}"
     report.translation = report.texts[own_name] = made.template
     bundle.texts |= made.files
     return parse_template(made.template, file=own_name, limits=LIMITS)
+
+
+def _values(wanted: Wanted) -> Mapping[str, Any]:
+    """All parameters that are given. What is wrong with an environment is told when it is read for itself."""
+    found: dict[str, Any] = {}
+    for path in wanted.environments:
+        try:
+            one = parse_environment(wanted.read(path.absolute()).content)
+        except CalorError:
+            continue
+        found |= {**one.parameter_defaults, **one.parameters}
+    return {**found, **wanted.parameters}
 
 
 def _environment(wanted: Wanted, bundle: Bundle, report: Report) -> Environment | None:
