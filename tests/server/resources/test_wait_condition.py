@@ -100,3 +100,8 @@ def test_a_signal_with_another_key_or_status_is_refused_and_counts_for_nothing()
         with pytest.raises(BadRequest):
             entry_of(wrong, 1)
         assert entries_of([wrong]) == {}
+
+
+def test_the_body_that_cfn_signal_sends_is_a_signal_too() -> None:
+    sent = {"UniqueId": "me", "Status": "FAILURE", "Reason": "no", "Data": "x"}
+    assert entry_of(sent, 1) == entry_of({"id": "me", "status": "FAILURE", "reason": "no", "data": "x"}, 1)

@@ -9,6 +9,7 @@ from calor.server.errors import BadRequest
 STANDARD_OUTPUTS = ("deploy_stdout", "deploy_stderr", "deploy_status_code")
 SUCCESS, FAILURE = "SUCCESS", "FAILURE"
 KEYS = frozenset({"id", "data", "reason", "status"})
+CFN_KEYS = {"UniqueId": "id", "Status": "status", "Reason": "reason", "Data": "data"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,9 @@ class Entry:
 
 
 def entry_of(details: Mapping[str, Any], number: int) -> Entry:
-    """``number`` names a signal that has no id. Raises `BadRequest` for a body that Heat refuses too."""
+    """``number`` names a signal that has no id. Raises `BadRequest` for a body that Heat refuses too, but for the keys
+    that cfn-signal sends (Heat takes them for its CloudFormation handles only)."""
+    details = {CFN_KEYS.get(key, key): value for key, value in details.items()}
     unknown = sorted(set(details) - KEYS)
     if unknown:
         raise BadRequest(f"A signal has the keys id, data, reason and status, not {', '.join(map(str, unknown))}.")
