@@ -352,3 +352,22 @@ def test_an_archive_is_unpacked_before_it_is_sent(tmp_path: Path) -> None:
     (tmp_path / "web.csar").write_bytes(b"no archive")
     with pytest.raises(click.ClickException, match=r"web\.csar: This is no archive"):
         gathered.template(tmp_path / "web.csar")
+
+
+def test_f107_a_servers_refusal_is_shown_in_its_lines_too(api: Api, files: Path) -> None:
+    inner, lines = files / "lib/inner.yaml", (files / "t.yaml").read_text().splitlines()
+    told = [
+        "template:3:5: resources.a: One thing is wrong.",
+        f"{inner.as_uri()}:1:2: outputs: Another is.",
+        "translation:2:1: resources: That is not the user's file.",
+        "And a sentence.",
+    ]
+    api.answers["POST", "/stacks"] = Fault("\n".join(told), 400)
+    api.answers["PUT", "/stacks/shop/shop-id"] = Fault(told[0], 400)
+    done = calor("stack", "create", "shop", "-t", str(files / "t.yaml"), "-e", str(files / "env.yaml"))
+    assert done.exit_code == 1
+    assert f"{files / 't.yaml'}:3:5: error: resources.a: One thing is wrong.\n    3 | {lines[2]}\n" in done.output
+    assert f"{inner}:1:2: error: outputs: Another is.\n    1 | {inner.read_text().splitlines()[0]}\n" in done.output
+    assert done.output.endswith(f"{told[2]}\n{told[3]}\n")
+    done = calor("stack", "update", "shop", "-t", str(files / "t.yaml"))
+    assert "error: resources.a: One thing is wrong.\n    3 | " in done.output

@@ -79,3 +79,12 @@ async def test_a_fault_of_it_is_told_with_its_place_and_nothing_is_made(engine: 
     assert "cidrr" in problem.message
     with pytest.raises(EntityNotFound):
         await engine.stacks.identify(USER, "tosca")
+
+
+async def test_a_fault_of_the_translation_has_its_own_lines_and_says_so(engine: Any) -> None:
+    script = "    box: {type: tosca.nodes.Compute, interfaces: {Standard: {create: gone.sh}}}\n"
+    text = TEXT + script
+    with pytest.raises(InvalidInput) as caught:
+        await engine.stacks.create(USER, request(template=text))
+    assert {problem.file for problem in caught.value.problems} == {"translation"}
+    assert "gone.sh" in caught.value.detail

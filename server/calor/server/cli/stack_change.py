@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from calor.server.cli.client import Client, connecting
+from calor.server.cli.sources import quoting
 from calor.server.cli.stack_watch import follow
 from calor.server.cli.template_files import Gathered
 
@@ -65,7 +66,8 @@ def feeding(command: F) -> F:
 def create(client: Client, name: str, template: Path, enable_rollback: bool, wait: bool, **given: Any) -> None:
     """Create a stack of a template; get_file and nested templates are sent along."""
     body = {**body_of(template, **given), "stack_name": name, "disable_rollback": not enable_rollback}
-    made = client.send("POST", "/stacks", body)["stack"]
+    with quoting(body, template):
+        made = client.send("POST", "/stacks", body)["stack"]
     click.echo(made["id"])
     if wait:
         raise click.exceptions.Exit(follow(client, client.stack_path(made["id"])))
@@ -103,7 +105,8 @@ def update(
         body["disable_rollback"] = not rollback
     path = client.stack_path(stack)
     bound = {"X-Calor-Plan": plan_id} if plan_id else None
-    client.send("PATCH" if existing else "PUT", path, body, headers=bound)
+    with quoting(body, template):
+        client.send("PATCH" if existing else "PUT", path, body, headers=bound)
     if wait:
         raise click.exceptions.Exit(follow(client, path))
 

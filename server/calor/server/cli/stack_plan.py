@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from calor.server.cli.client import Client, connecting
+from calor.server.cli.sources import quoting
 from calor.server.cli.stack_change import FILE, body_of, feeding
 
 SIGNS = {"create": "+", "update": "~", "replace": "±", "delete": "-"}
@@ -39,7 +40,8 @@ def plan(
     if template is None and not existing:
         raise click.UsageError("Give a --template, or --existing to keep the one that the stack has.")
     body = body_of(template, **given) | {"stack_name": stack} | ({"existing": True} if existing else {})
-    found = client.send("POST", "/plans", body)["plan"]
+    with quoting(body, template):
+        found = client.send("POST", "/plans", body)["plan"]
     if shape == "json":
         click.echo(json.dumps(found, indent=2))
     else:

@@ -59,7 +59,7 @@ def read(request: StackRequest, settings: Settings) -> Wish:
         raise BadRequest("No template specified")
     return Wish(
         source=request.template,
-        template=parsed(request.template, settings),
+        template=parsed(request.template, settings, request.template_name),
         environment=environment_of(request),
         given=dict(request.parameters),
         files=dict(request.files),
@@ -89,7 +89,8 @@ async def patched(
 ) -> Wish:
     """PATCH: what is not given stays as it is; ``clear_parameters`` go back to their defaults."""
     source = sealing.value(row.template) if request.template is None else request.template
-    template = parsed(source, settings, row.template_file or "template")
+    name = request.template_name if request.template is not None else row.template_file or "template"
+    template = parsed(source, settings, name)
     stored = parse_environment(sealing.value(row.environment))
     asked = request.environment_files is not None or request.environment
     environment = merge_environments([stored, environment_of(request)]) if asked else stored

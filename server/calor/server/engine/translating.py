@@ -34,7 +34,7 @@ class Translator:
         limits = Limits(size=max_template_size)
         work = _work(request.template, request.files, given, "template", limits)
         made: Translation = await self._workers.run(*work)
-        return replace(request, template=made.template, files=made.files)
+        return replace(request, template=made.template, files=made.files, template_name="translation")
 
     async def close(self) -> None:
         await self._workers.close()

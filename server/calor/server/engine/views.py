@@ -166,6 +166,8 @@ class StackRequest:
     existing: bool = False
     converge: bool = False
     plan: str = ""
+    template_name: str = "template"
+    """What faults call the template: a translated one has lines of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
