@@ -97,7 +97,7 @@ sandbox_packages() {
 # What the tests call beside that. The database servers run as private ones, in folders of their own.
 test_packages() {
     sandbox_packages
-    packages openssl haproxy:/usr/sbin/haproxy mmdebstrap postgresql:/usr/lib/postgresql/*/bin/initdb mariadb-server-core:mariadbd \
+    packages openssl graphviz:dot haproxy:/usr/sbin/haproxy mmdebstrap postgresql:/usr/lib/postgresql/*/bin/initdb mariadb-server-core:mariadbd \
         mariadb-client-core:mariadb
     hook_packages
 }

@@ -5,6 +5,7 @@ import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
@@ -146,13 +147,20 @@ def test_a_graph_as_dot_and_mermaid(folder: Path) -> None:
     assert "n2 --> n0" in mermaid
 
 
-def test_a_graph_as_svg_where_graphviz_is(folder: Path) -> None:
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_a_graph_as_svg(folder: Path) -> None:
     answer = run("graph", folder / "root.yaml", "-e", folder / "env/env.yaml", "--format", "svg")
-    if shutil.which("dot"):
-        assert "<svg" in answer.output
-    else:
-        assert answer.exit_code == 1
-        assert "install it" in answer.output
+    picture = ElementTree.fromstring(answer.output)
+    titles = {title.text for title in picture.iter("{http://www.w3.org/2000/svg}title")}
+    assert {"last", "mapped", "inner/random", "last->mapped"} <= titles
+    assert "OS::Heat::RandomString" in {text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")}
+
+
+def test_a_graph_as_svg_without_graphviz_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    answer = run("graph", folder / "root.yaml", "-e", folder / "env/env.yaml", "--format", "svg")
+    assert answer.exit_code == 1
+    assert "apt install graphviz" in answer.output
 
 
 def test_a_circle_is_told_instead_of_drawn(folder: Path) -> None:
