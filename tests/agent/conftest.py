@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import from_pypi
 import pytest
 
 ROOTS = [str(Path(__file__).resolve().parents[2] / part) for part in ("agent", "cfntools")]
@@ -312,43 +313,14 @@ def eventually() -> Callable[..., None]:
     return wait
 
 
-def from_pypi(cache: Path, *packages: str) -> Path:
-    """A virtual environment with these packages, kept between test runs; skips where none can be had."""
-    ready = cache / "complete"
-    if not ready.exists():
-        steps = ([sys.executable, "-m", "venv", str(cache)], [str(cache / "bin/pip"), "install", "-q", *packages])
-        for step in steps:
-            done = subprocess.run(step, capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                pytest.skip(f"{' '.join(packages)} cannot be had: {done.stderr[-300:]}")
-        ready.touch()
-    return cache
-
-
 @pytest.fixture(scope="session")
 def reference_agents(pytestconfig: pytest.Config) -> Path:
     """OpenStack's own agents from PyPI: a virtual environment, and heat-agents' hooks from its sdist in ``src``."""
     assert pytestconfig.cache is not None
-    found = from_pypi(
-        pytestconfig.cache.mkdir("openstack-agents"), "os-apply-config", "pyyaml", "pbr", "setuptools", "wheel"
-    )
-    if not list(found.glob("src/heat*")):
-        words = [
-            "download",
-            "-q",
-            "--no-deps",
-            "--no-build-isolation",
-            "--no-binary",
-            ":all:",
-            "-d",
-            str(found / "sdist"),
-        ]
-        done = subprocess.run([found / "bin/pip", *words, "heat-agents"], capture_output=True, text=True, check=False)
-        packed = list(found.glob("sdist/heat*.tar.gz"))
-        if done.returncode != 0 or not packed:
-            pytest.skip(f"heat-agents cannot be had: {done.stderr[-300:]}")
-        (found / "src").mkdir(exist_ok=True)
-        subprocess.run(["tar", "xzf", packed[0], "-C", found / "src"], check=True)
+    elements = from_pypi.heat_agents(pytestconfig.cache.mkdir("agents-of-openstack") / "sdist")
+    found = from_pypi.environment(pytestconfig.cache.mkdir("openstack-agents"), "os-apply-config", "pyyaml")
+    if not (found / "src").exists():
+        (found / "src").symlink_to(elements.parent)
     return found
 
 
@@ -356,4 +328,4 @@ def reference_agents(pytestconfig: pytest.Config) -> Path:
 def salt(pytestconfig: pytest.Config) -> Path:
     """The folder of PyPI's salt-call."""
     assert pytestconfig.cache is not None
-    return from_pypi(pytestconfig.cache.mkdir("salt"), "salt") / "bin"
+    return from_pypi.environment(pytestconfig.cache.mkdir("salt"), "salt") / "bin"

@@ -88,6 +88,32 @@ def test_f094_each_kind_keeps_its_meaning(boot, user_data_format: UserDataFormat
     assert boot(render(user_data, user_data_format=user_data_format, cfn=CFN)).exists(made)
 
 
+PART_HANDLER = """#part-handler
+def list_types():
+    return ["text/x-mine"]
+
+
+def handle_part(data, ctype, filename, payload):
+    open("/made", "w").close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("user_data", "made"),
+    [
+        (PART_HANDLER, "/made"),
+        ("## template: jinja\n#cloud-config\nwrite_files: [{path: '/made-{{ v1.instance_id }}'}]\n", "/made-i-test"),
+        ("#include\nfile:///etc/included\n", "/made"),
+    ],
+    ids=["part-handler", "jinja", "include"],
+)
+def test_f094_rarer_kinds_keep_their_meaning_as_parts_of_ours(boot, user_data: str, made: str) -> None:
+    def prepare(root: Path) -> None:
+        (root / "etc/included").write_text("#!/bin/sh\ntouch /made\n")
+
+    assert boot(software_config(user_data), prepare=prepare).exists(made)
+
+
 def test_f093_nested_multipart_arrives_byte_for_byte(boot) -> None:
     """A script's line ends are the one thing that cloud-init itself changes (CRLF to LF)."""
     inner = MIMEMultipart()
