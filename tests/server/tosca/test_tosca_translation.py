@@ -90,6 +90,8 @@ def test_all_faults_come_at_once_each_with_its_place() -> None:
     [
         ("tosca_definitions_version: tosca_simple_yaml_1_3\n", "There is no topology_template"),
         ("tosca_definitions_version: [\n", "web.yaml:"),
+        (f"{TEXT}metadata: !Ref x\n", "could not determine a constructor"),
+        (f"{TEXT}metadata: {{day: 2001-99-99}}\n", "month must be in 1..12"),
         (TEXT.replace("1_3", "1_99"), "tosca_simple_yaml_1_99"),
         (
             TEXT.replace("tosca.nodes.Compute", "tosca.nodes.LoadBalancer").partition("      properties")[0],

@@ -9,6 +9,7 @@ import ctypes
 import logging
 import os
 import resource
+import sys
 from collections.abc import Sequence
 
 _NEW_MOUNTS, _NEW_IPC, _NEW_USER, _NEW_NETWORK = 0x00020000, 0x08000000, 0x10000000, 0x40000000
@@ -32,6 +33,8 @@ def close() -> None:
 
 def enter_nothing() -> bool:
     """Whether the kernel gave us an empty root and an empty network."""
+    if sys.platform != "linux":
+        return False
     is_root = os.geteuid() == 0
     library = ctypes.CDLL(None, use_errno=True)
     if library.unshare(_NEW_MOUNTS | _NEW_IPC | _NEW_NETWORK | (0 if is_root else _NEW_USER)) != 0:

@@ -7,6 +7,7 @@ from urllib.parse import urljoin
 
 import yaml
 
+from calor.server.errors import InvalidInput, Problem
 from calor.server.template.reader import Limits, read
 
 ROOT = "<template>.yaml"
@@ -41,7 +42,11 @@ class RequestFiles:
 def tree_of(text: str, file: str, limits: Limits) -> Any:
     """A document as Heat's tools read it, once it is known to keep the limits. Raises `InvalidInput`."""
     read(text, file=file, limits=limits)
-    return yaml.load(text, Loader=yaml.CSafeLoader)  # a safe loader, the one that the libraries use
+    try:
+        return yaml.load(text, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, ValueError, TypeError) as error:  # CloudFormation's tags, dates that no calendar has
+        message = f"TOSCA has no such value: {' '.join(str(error).split())}"
+        raise InvalidInput([Problem(message=message, file=file, code="yaml-content")]) from error
 
 
 def is_url(name: str) -> bool:
