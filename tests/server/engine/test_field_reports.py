@@ -150,6 +150,23 @@ async def test_f164_f173_a_hidden_value_is_in_no_answer_event_or_table(engine: A
         assert SECRET.encode() not in file.read_bytes(), file
 
 
+async def test_f164_a_template_as_it_is_shown_does_not_replace_a_hidden_value_by_its_mask(engine: Any) -> None:
+    def template(default: str | None) -> dict[str, Any]:
+        parameter = {"type": "string", "hidden": True, "default": default}
+        return hot({"r": value({"get_param": "pw"})}, parameters={"pw": parameter})
+
+    stack = await engine.create("f164-mask", template(SECRET))
+    await engine.reached(stack, "CREATE_COMPLETE")
+    shown = await engine.stacks.template(USER, stack.name, stack.id)
+    for existing in (False, True):
+        with pytest.raises(InvalidInput, match="parameters.pw.default is the mask"):
+            await engine.update(stack, shown, existing=existing)
+    await engine.update(stack, shown, parameters={"pw": "given"})
+    await engine.reached(stack, "UPDATE_COMPLETE")
+    await engine.update(stack, shown, existing=True)
+    await engine.reached(stack, "UPDATE_COMPLETE")
+
+
 class Sees:
     """A cloud as one project sees it."""
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calor.server.engine import legality, naming, outcomes, reasons
+from calor.server.engine import failing, legality, naming, outcomes, reasons
 from calor.server.engine.bench import Batch
 from calor.server.engine.hub import Hub
 from calor.server.engine.leases import Process
@@ -139,3 +139,11 @@ def test_a_process_knows_the_dead_of_its_own_machine_only() -> None:
 
 def test_every_verb_of_the_legality_table_is_known() -> None:
     assert set(legality.VERBS) == {"suspend", "resume", "check", "cancel_update", "cancel_without_rollback"}
+
+
+def test_what_is_known_of_the_guests_follows_as_a_sentence_of_its_own() -> None:
+    assert (
+        failing.followed("0 of 1 received", "The guest of srv is idle.") == "0 of 1 received. The guest of srv is idle."
+    )
+    assert failing.followed("It ended.", "The guest is idle.") == "It ended. The guest is idle."
+    assert failing.followed("0 of 1 received", "") == "0 of 1 received"

@@ -51,6 +51,20 @@ def test_hidden_and_encrypted_parameters_are_secrets_and_shown_as_stars() -> Non
         assert "s3cret" not in repr(parameter)
 
 
+def test_f164_a_hidden_default_that_is_the_mask_is_no_value() -> None:
+    """What `stack template show` gave is no template to lose a password by."""
+    template = declared("type: string, hidden: true, default: '******', constraints: [{length: {min: 8}}]")
+    with pytest.raises(InvalidInput, match="p.default is the mask that hidden values are shown as; give the value"):
+        bind(template)  # type: ignore[arg-type]
+    given = bind(template, given={"p": "s3cret-word"})  # type: ignore[arg-type]
+    assert given.parameters["p"].value == Secret("s3cret-word")
+    assert bind(template, allow_missing=True).parameters["p"].value is UNKNOWN  # type: ignore[arg-type]
+    stored = declared("type: string, hidden: true, default: '******'")
+    assert bind(stored, stored=True).parameters["p"].value == Secret("******")  # type: ignore[arg-type]
+    shown = declared("type: string, default: '******'")
+    assert bind(shown).parameters["p"].value == "******"  # type: ignore[arg-type]
+
+
 def test_all_missing_and_unknown_parameters_are_reported_at_once() -> None:
     text = "heat_template_version: 2018-08-31\nparameters: {size: {type: string}, name: {type: string}}"
     with pytest.raises(InvalidInput) as refused:

@@ -171,3 +171,11 @@ def test_a_mapping_that_the_client_parsed_is_checked_for_depth_and_size() -> Non
     for root in ({**deep}, {"a": [0] * 300_000}):
         with pytest.raises(InvalidInput):
             parse_template({"heat_template_version": "2018-08-31", "resources": root})
+
+
+@pytest.mark.parametrize(
+    ("text", "word"), [("[a]", "a list"), ("word", "text"), ("12", "a number"), ("true", "a boolean")]
+)
+def test_what_is_no_map_is_named_by_a_word_of_yaml(text: str, word: str) -> None:
+    with pytest.raises(InvalidInput, match=f"The template must be a map, not {word}."):
+        parse_template(text)

@@ -28,16 +28,23 @@ async def reason_of(error: BaseException, bench: Bench, at: ResourceContext | No
         if error.reason.kind is StopKind.SHUTDOWN:
             raise Unfinished from error
         text = f"{action.value} aborted ({error.reason.text})"
-        return placed(f"resources.{name}", text + await _guests(bench, at))
+        return placed(f"resources.{name}", followed(text, await _guests(bench, at)))
     if isinstance(error, WorkFailed):
         return placed(f"resources.{name}", error.reason)
     if isinstance(error, ResourceFailed | CloudFailed):
         text = str(error)
         text = text if has_class(text) else f"ResourceInError: {text}"
-        return placed(f"resources.{name}", text if SUBJECT in text else text + await _guests(bench, at))
+        return placed(f"resources.{name}", text if SUBJECT in text else followed(text, await _guests(bench, at)))
     if not isinstance(error, Exception) or not hasattr(error, "detail"):
         log.error("a resource failed unexpectedly", exc_info=error, extra={"resource": name, "stack": bench.stack_id})
     return placed(f"resources.{name}", of_exception(error))
+
+
+def followed(text: str, more: str) -> str:
+    """One sentence after another, with a full stop between them."""
+    if not more:
+        return text
+    return f"{text} {more}" if text.endswith((".", "!", "?")) else f"{text}. {more}"
 
 
 async def _guests(bench: Bench, at: ResourceContext | None) -> str:
@@ -46,7 +53,7 @@ async def _guests(bench: Bench, at: ResourceContext | None) -> str:
         return ""
     if at.deployments.awaited is not None:
         known = await bench.tools.deployments.knowledge(at.deployments.awaited)
-        return f" {known}" if known else ""
+        return known or ""
     if not at.listened:
         return ""
     now, texts = bench.tools.clock.now(), []
@@ -55,7 +62,7 @@ async def _guests(bench: Bench, at: ResourceContext | None) -> str:
         kind = None if row is None else bench.kind(row)
         if row is not None and kind is not None and kind.has_metadata_endpoint:
             texts.append(sentence(row.name, bench.tools.contacts.of(row.id, guest), now))
-    return "".join(f" {text}" for text in texts)
+    return " ".join(texts)
 
 
 async def record(bench: Bench, name: str, row: ResourceRow | None, action: Action, reason: str) -> None:

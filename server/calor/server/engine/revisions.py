@@ -53,6 +53,7 @@ class Blueprints:
                 self._sealing.value(row.parameters),
                 files,
                 facade,
+                stored=True,
             )
 
         blueprint = await asyncio.to_thread(work) if is_heavy([text], HEAVY) else work()
@@ -70,6 +71,7 @@ class Blueprints:
         unknown: list[Problem] | None = None,
         *,
         allow_missing: bool = False,
+        stored: bool = False,
     ) -> Blueprint:
         """See `blueprint.draw` and `template.bind`."""
         pseudo = Pseudo(
@@ -79,7 +81,9 @@ class Blueprints:
             region=stack.region,
             facade=facade,
         )
-        model = bind(template, environment, given, pseudo=pseudo, files=files, allow_missing=allow_missing)
+        model = bind(
+            template, environment, given, pseudo=pseudo, files=files, allow_missing=allow_missing, stored=stored
+        )
         return draw(model, self._registry, files, unknown)
 
     def keep(self, revision_id: str, blueprint: Blueprint) -> None:

@@ -36,14 +36,17 @@ def bind(
     files: Mapping[str, str] | None = None,
     allow_missing: bool = False,
     ignore_unknown: bool = False,
+    stored: bool = False,
 ) -> Model:
     """Resolve the parameters, evaluate the conditions, drop what they disable, evaluate what needs no resource.
 
     ``given`` (the request's parameters) wins over the environment's. ``allow_missing`` is for ``template
     validate``: parameters without a value are UNKNOWN. ``ignore_unknown`` is for nested templates, whose
-    environment holds parameters of others. Raises `InvalidInput` with all problems.
+    environment holds parameters of others. ``stored`` is for a template that a stack has already, whose hidden
+    default may be the mask itself. Raises `InvalidInput` with all problems.
     """
     binder = _Binder(template, environment or Environment(), given or {}, pseudo or Pseudo(), files or {})
+    binder.stored = stored
     return binder.bind(allow_missing=allow_missing, ignore_unknown=ignore_unknown)
 
 
@@ -62,6 +65,7 @@ class _Binder:
         self.pseudo = pseudo
         self.files = files
         self.faults = Faults(template.source)
+        self.stored = False
 
     def bind(self, *, allow_missing: bool, ignore_unknown: bool) -> Model:
         values = self._parameters(allow_missing=allow_missing, ignore_unknown=ignore_unknown)
@@ -115,8 +119,7 @@ class _Binder:
             hidden = parameters.is_hidden(schema, encrypted)
             if value is None:
                 if not allow_missing:
-                    message = f"The parameter {name!r} was not given a value and has no default."
-                    self.faults.add(message, self.template.path("parameters", name), code="missing-parameter")
+                    self._missing(schema)
                 value = UNKNOWN
             try:
                 found[name] = parameters.effective(schema, value, origin, hidden=hidden)
@@ -135,11 +138,25 @@ class _Binder:
         ):
             if values.get(schema.name) is not None:
                 return values[schema.name], origin
-        return (schema.default if schema.has_default else None), Origin.DEFAULT
+        return (schema.default if self._has_default(schema) else None), Origin.DEFAULT
+
+    def _has_default(self, schema: ParameterSchema) -> bool:
+        """A template that was shown has the mask where a hidden default was; that value is not in it (F164)."""
+        return schema.has_default and (self.stored or not parameters.is_masked(schema))
+
+    def _missing(self, schema: ParameterSchema) -> None:
+        if parameters.is_masked(schema):
+            message = (
+                f"parameters.{schema.name}.default is the mask that hidden values are shown as; "
+                f"give the value of {schema.name!r}."
+            )
+        else:
+            message = f"The parameter {schema.name!r} was not given a value and has no default."
+        self.faults.add(message, self.template.path("parameters", schema.name), code="missing-parameter")
 
     def _check_default(self, schema: ParameterSchema, origin: Origin) -> None:
         """A default must fit the constraints even where another value is used."""
-        if origin is Origin.DEFAULT or not schema.has_default:
+        if origin is Origin.DEFAULT or not self._has_default(schema):
             return
         try:
             parameters.check(schema, parameters.read_value(schema, schema.default), schema.default)

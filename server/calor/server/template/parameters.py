@@ -110,6 +110,11 @@ def is_hidden(schema: ParameterSchema, encrypted: frozenset[str]) -> bool:
     return schema.hidden or schema.name in encrypted
 
 
+def is_masked(schema: ParameterSchema) -> bool:
+    """Whether the default is what a hidden default is shown as: the value itself was not shown."""
+    return schema.hidden and schema.has_default and plain(schema.default) == HIDDEN
+
+
 def effective(schema: ParameterSchema, value: Any, origin: Origin, *, hidden: bool) -> Parameter:
     """The parameter with its value read and checked. Raises `BadValue`; its text keeps a hidden value hidden."""
     if value is UNKNOWN:

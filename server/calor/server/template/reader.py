@@ -10,7 +10,7 @@ import yaml
 from calor.server.errors import InvalidInput, Problem, RequestLimitExceeded
 from calor.server.template.files import NotText, refusal
 from calor.server.template.source import Faults, MarkedList, MarkedMap, Source
-from calor.server.template.values import Plain
+from calor.server.template.values import Plain, plain, shape
 
 _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 _CONSTRUCT = yaml.constructor.SafeConstructor()
@@ -382,6 +382,6 @@ def read_or_take(
     if root is None:
         root = MarkedMap()
     if not isinstance(root, dict):
-        message = f"The {what} must be a map, not {type(root).__name__ if not isinstance(root, str) else 'text'}."
+        message = f"The {what} must be a map, not {shape(plain(root))}."
         raise InvalidInput([Problem(message=message, file=file, code="not-a-map")])
     return root, Faults(Source(file, root)), warnings
