@@ -216,6 +216,7 @@ def test_failures_show_the_deepest_cause_only(api: Api) -> None:
     inner = resource("install", "CREATE_FAILED", "exit code 3", parent_resource="group")
     found = [resource("group", "CREATE_FAILED", "resources.install: exit code 3"), inner]
     api.answers["GET", f"{here}/resources"] = {"resources": found}
+    api.answers["GET", here] = stack("CREATE_FAILED")
     many = "\n".join(f"line {n}" for n in range(50))
     api.answers["GET", f"{here}/progress"] = {"guests": [], "deployments": [run(output_values={"deploy_stdout": many})]}
     short, whole = calor("stack", "failures", "shop").output, calor("stack", "failures", "--long", "shop").output

@@ -83,6 +83,8 @@ async def test_failed_create_is_rolled_back_when_asked(engine: Any) -> None:
     bad = {"type": "OS::Heat::TestResource", "properties": {"fail": True}, "depends_on": "ok"}
     stack = await engine.create("f2", hot({"ok": value("x"), "bad": bad}), disable_rollback=False)
     view = await engine.reached(stack, "ROLLBACK_COMPLETE")
+    cause = "Resource CREATE failed: ResourceInError: resources.bad: Test Resource failed bad"
+    assert view.status_reason == f"Stack ROLLBACK completed successfully ({cause})"
     assert view.outputs == []
     assert await engine.resources(stack) == {}
 

@@ -13,7 +13,9 @@ COMMANDS = {
     "watch": LazyCommand(f"{_HERE}.stack_watch:watch", "Watch a stack until its operation ends."),
     "logs": LazyCommand(f"{_HERE}.stack_logs:logs", "Print what deployments print, live."),
     "events": LazyCommand(f"{_HERE}.stack_show:events", "List the events of a stack."),
-    "failures": LazyCommand(f"{_HERE}.stack_show:failures", "Show what failed, down to the instance's last output."),
+    "failures": LazyCommand(
+        f"{_HERE}.stack_failures:failures", "Show what failed, down to the instance's last output."
+    ),
 }
 
 stack = LazyGroup(commands=COMMANDS, name="stack", help_text="Create, watch and delete stacks.")

@@ -27,7 +27,9 @@ def pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, 
 def describing(command: F) -> F:
     """Add what create and update have in common."""
     for option in (
-        click.option("--wait", is_flag=True, help="Watch until it is done; the exit code tells how it ended."),
+        click.option(
+            "--wait", is_flag=True, help="Watch until it is done; exit code 1 if it failed, rolled back or not."
+        ),
         click.option("--tags", metavar="A,B", help="Tags of the stack."),
         click.option("--timeout", type=click.IntRange(1), metavar="MINUTES", help="When to give up."),
     ):
@@ -81,7 +83,11 @@ def create(client: Client, name: str, template: Path, enable_rollback: bool, wai
     "--clear-parameter", "cleared", multiple=True, metavar="NAME", help="With --existing: back to the default."
 )
 @click.option("--plan", "plan_id", metavar="ID", help="Only if nothing has changed since that `calor stack plan`.")
-@click.option("--rollback/--no-rollback", default=None, help="Whether to go back if the update fails.")
+@click.option(
+    "--rollback/--no-rollback",
+    default=None,
+    help="Whether to go back if the update fails. The stack keeps the setting for later updates, too.",
+)
 @describing
 @connecting
 def update(

@@ -1,15 +1,12 @@
-"""``calor stack list | show | events | failures``."""
+"""``calor stack list | show | events``."""
 
 from typing import Any
 
 import click
 
 from calor.server.cli.client import Client, connecting
-from calor.server.cli.shown import as_format, console, harmless, put_facts, put_json, put_table, styled
-
-DEEPEST = 20
-SHORT = 20
-"""Lines of an output that are shown unless all are asked for."""
+from calor.server.cli.shown import as_format, put_facts, put_json, put_table
+from calor.server.cli.stack_failures import DEEPEST
 
 
 @click.command(name="list")
@@ -102,40 +99,3 @@ def events(client: Client, stack: str, nested_depth: int, resource: str | None, 
         return
     names = ("event_time", "resource_name", "resource_status", "resource_status_reason")
     put_table(("Time", "Resource", "Status", "Reason"), [[one.get(name) for name in names] for one in found])
-
-
-@click.command()
-@click.argument("stack")
-@click.option("--long", "whole", is_flag=True, help="All of what the deployments printed, not the last lines.")
-@connecting
-def failures(client: Client, stack: str, whole: bool) -> None:
-    """Show what failed in a stack and in those nested in it, with the instance's last output."""
-    path = client.stack_path(stack)
-    failed = failed_resources(client, path)
-    runs = {one["id"]: one for one in client.get(f"{path}/progress")["deployments"]}
-    for one in failed:
-        put_failure(one, runs.get(str(one.get("physical_resource_id"))), whole=whole)
-    if not failed:
-        click.echo("Nothing has failed.")
-
-
-def failed_resources(client: Client, path: str) -> list[dict[str, Any]]:
-    """The deepest causes: a nested stack that failed because of what is in it is left out."""
-    found = client.get(f"{path}/resources", nested_depth=DEEPEST, status="FAILED")["resources"]
-    parents = {one.get("parent_resource") for one in found}
-    return [one for one in found if one["resource_name"] not in parents]
-
-
-def put_failure(resource: dict[str, Any], run: dict[str, Any] | None, *, whole: bool) -> None:
-    out = console()
-    out.print(f"{resource['resource_name']}", style="bold", end="  ", markup=False)
-    out.print(styled(resource["resource_status"]))
-    facts = {"type": resource["resource_type"], "physical id": resource.get("physical_resource_id") or "none"}
-    facts["reason"] = resource["resource_status_reason"]
-    put_facts(facts)
-    for name, value in (run["output_values"] if run else {}).items():
-        lines = harmless(str(value)).splitlines() if value not in (None, "") else []
-        if lines:
-            click.echo(f"{name}:")
-            shown = lines if whole else lines[-SHORT:]
-            click.echo("\n".join(f"  {line}" for line in ([] if whole or len(lines) <= SHORT else ["…"]) + shown))

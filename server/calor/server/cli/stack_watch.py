@@ -1,7 +1,7 @@
 """``calor stack watch``: a tree of stacks while something is done to it; the exit code tells how it ended."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +13,9 @@ from rich.tree import Tree
 
 from calor.server.cli.client import Client, Fault, connecting
 from calor.server.cli.shown import console, harmless, styled
+from calor.server.cli.stack_failures import DEEPEST, ROLLBACK, put_failures, stack_of
 from calor.server.cli.stack_logs import Lines
-from calor.server.cli.stack_show import DEEPEST, failed_resources, put_failure, step_of
+from calor.server.cli.stack_show import step_of
 
 PERIOD = 1.0
 NEWEST = 8
@@ -37,13 +38,18 @@ class Picture:
     def is_over(self) -> bool:
         return not self.status.endswith("_IN_PROGRESS")
 
+    @property
+    def has_failed(self) -> bool:
+        """What was asked for was not done: also where that has been undone in good order."""
+        return self.status.endswith("_FAILED") or self.status.startswith(ROLLBACK)
+
 
 @click.command()
 @click.argument("stack")
 @connecting
 def watch(client: Client, stack: str) -> None:
     """Watch a stack until its operation ends: resources, instances, running steps, the newest output. Where standard
-    output is no terminal, a line for each change. The exit code is 1 if the operation failed."""
+    output is no terminal, a line for each change. The exit code is 1 if the operation failed, rolled back or not."""
     raise click.exceptions.Exit(follow(client, client.stack_path(stack)))
 
 
@@ -55,12 +61,10 @@ def follow(client: Client, path: str) -> int:
     except KeyboardInterrupt:
         click.echo("\nThe operation goes on without being watched.", err=True)
         raise click.exceptions.Exit(130) from None
-    if not last.status.endswith("_FAILED"):
+    if not last.has_failed:
         return 0
     click.echo(f"\n{last.name} is {last.status}: {harmless(last.reason)}\n", err=True)
-    runs = {one["id"]: one for one in last.progress["deployments"]}
-    for one in failed_resources(client, path):
-        put_failure(one, runs.get(str(one.get("physical_resource_id"))), whole=False)
+    put_failures(client, path, last.status, last.progress["deployments"], whole=False)
     return 1
 
 
@@ -152,7 +156,7 @@ def tree_of(picture: Picture) -> Tree:
         runs.setdefault((run["stack_id"], run["resource_name"]), []).append(run)
     branches: dict[str | None, Tree] = {}
     for one in picture.resources:
-        place = (_stack_of(one), one["resource_name"])
+        place = (stack_of(one), one["resource_name"])
         above = branches.get(one.get("parent_resource"), root)
         guest = guests.get(place)
         branch = above.add(_label(one["resource_name"], one["resource_status"], guest["state"] if guest else ""))
@@ -165,9 +169,3 @@ def tree_of(picture: Picture) -> Tree:
 
 def _label(name: str, status: str, more: str) -> Text:
     return Text.assemble((harmless(name), "bold"), "  ", styled(status), f"  {more}" if more else "")
-
-
-def _stack_of(resource: Mapping[str, Any]) -> str:
-    """The id of the stack that a resource is in: from its link."""
-    links = {one["rel"]: one["href"] for one in resource.get("links", ())}
-    return str(links.get("stack", "")).rstrip("/").rpartition("/")[2]

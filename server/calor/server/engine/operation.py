@@ -16,7 +16,7 @@ from calor.server.engine.bench import Bench, Superseded
 from calor.server.engine.failing import Unfinished
 from calor.server.engine.leases import Leases
 from calor.server.engine.nested import ChildStacks, failure_text
-from calor.server.engine.reasons import of_exception
+from calor.server.engine.reasons import bounded, of_exception
 from calor.server.engine.revisions import Blueprints
 from calor.server.engine.run import Outcome
 from calor.server.engine.stopping import StopKind, StopReason
@@ -32,6 +32,7 @@ from calor.server.store.writes import Change, LeaseLost, Remove, Write
 log = logging.getLogger(__name__)
 
 TIMED_OUT = StopReason(StopKind.TIMEOUT, "timed out")
+_ROLLING_BACK = "Rolling back: "
 _VISITS = frozenset({Action.SUSPEND, Action.RESUME, Action.CHECK})
 
 
@@ -175,7 +176,7 @@ class Operation:
                 values["good_revision_id"] = stack.revision_id
         else:
             status, reason = Status.FAILED, failure_text(stack.action, outcome)
-        await self._end(stack, status, reason, values)
+        await self._end(stack, status, bounded(f"{reason}{_undone(stack)}"), values)
         if outcome.is_good and stack.action is Action.DELETE:
             await self._revoke()
 
@@ -202,7 +203,7 @@ class Operation:
         """Reconcile to the revision of before: the last that was reached, or none. The failure is an event of its own:
         clients that wait for the action wait for that."""
         stack, now = self.tree.root, self._tools.clock.now()
-        reason = f"Rolling back: {why}"
+        reason = bounded(f"{_ROLLING_BACK}{why}")
         await self.tree.change_stack(
             stack.id,
             happenings.of_stack(stack, stack.action, Status.FAILED, why, now),
@@ -261,3 +262,10 @@ class Operation:
             log.warning(
                 "delegated rights could not be revoked", extra={"stack": self.tree.root.id, "error": error.detail}
             )
+
+
+def _undone(stack: StackRow) -> str:
+    """For the reason at the end of a rollback: why there was one. The row has it as long as the rollback lasts."""
+    reason = stack.status_reason
+    is_known = stack.action is Action.ROLLBACK and reason.startswith(_ROLLING_BACK)
+    return f" ({reason.removeprefix(_ROLLING_BACK)})" if is_known else ""
