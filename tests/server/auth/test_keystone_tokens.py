@@ -90,9 +90,14 @@ async def test_what_cannot_be_a_token_is_not_asked_about(keystone: Any, token: s
 async def test_a_service_user_that_cannot_log_in_is_a_503_and_a_line_in_the_log(keystone: Any, caplog: Any) -> None:
     _, url = keystone
     tokens = KeystoneTokens(Keystone(auth_url=url, username="calor", password="wrong"))
-    with pytest.raises(ServiceUnavailable):
+    await tokens.warm_up()
+    (at_start,) = caplog.records
+    assert at_start.levelname == "ERROR"
+    assert at_start.getMessage().startswith(f"Keystone at {url} refuses user calor (401): check username, password")
+    caplog.clear()
+    with pytest.raises(ServiceUnavailable, match="refuses this server's own user"):
         await tokens.validate("good")
-    assert "the service user cannot log in" in caplog.text
+    assert f"Keystone at {url} refuses user calor (401)" in caplog.text
     assert "wrong" not in caplog.text
     await tokens.close()
 
@@ -102,7 +107,10 @@ async def test_a_keystone_that_is_away_is_a_503(caplog: Any) -> None:
         port = taken.getsockname()[1]
     tokens = KeystoneTokens(Keystone(auth_url=f"http://127.0.0.1:{port}/v3", username="calor", password="pw"))
     await tokens.warm_up()
-    with pytest.raises(ServiceUnavailable):
+    at_start = caplog.records[-1]
+    assert at_start.levelname == "WARNING"
+    assert at_start.getMessage().startswith(f"Keystone at http://127.0.0.1:{port}/v3 does not answer: ")
+    with pytest.raises(ServiceUnavailable, match="does not answer"):
         await tokens.validate("good")
     await tokens.close()
 

@@ -46,7 +46,7 @@ class Bound:
 def bind(listener: Listener, section: str) -> Bound:
     """Take the port. Raises `ListenFault`."""
     _allow_files()
-    tls = _tls(listener, section)
+    secured = tls(listener, section)
     host, port = listener.bind_host, listener.bind_port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -60,7 +60,7 @@ def bind(listener: Listener, section: str) -> Bound:
                 f"{where} is taken by another program: stop it, or set bind_port in [{section}] of calor.conf."
             ) from exc
         raise ListenFault(f"Cannot listen at {where} ([{section}]): {exc.strerror or exc}.") from exc
-    return Bound(taken, tls)
+    return Bound(taken, secured)
 
 
 def _allow_files() -> None:
@@ -71,7 +71,8 @@ def _allow_files() -> None:
         log.info("open files", extra={"before": soft, "now": hard})
 
 
-def _tls(listener: Listener, section: str) -> ssl.SSLContext | None:
+def tls(listener: Listener, section: str) -> ssl.SSLContext | None:
+    """The certificate that a listener shows; None where it has none. Raises `ListenFault`."""
     if not listener.cert_file and not listener.key_file:
         return None
     if not listener.cert_file or not listener.key_file:

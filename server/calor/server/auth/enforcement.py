@@ -3,7 +3,8 @@
 import logging
 from typing import Any
 
-from oslo_policy import policy
+from oslo_config import cfg
+from oslo_policy import opts, policy
 
 from calor.server.auth.policies import RULES
 from calor.server.config import ConfigurationFault
@@ -19,7 +20,7 @@ class Policy:
     def __init__(self, conf: Any) -> None:
         """``conf`` is oslo.config's object (`Settings.raw`); ``[oslo_policy] policy_file`` is read from it.
 
-        Raises `ConfigurationFault` when that file cannot be understood.
+        Raises `ConfigurationFault` when that file cannot be understood, or is named and not there.
         """
         self._enforcer = policy.Enforcer(conf)
         self._enforcer.suppress_default_change_warnings = True
@@ -31,9 +32,10 @@ class Policy:
                 for rule in RULES
             ]
         )
+        _check_named(conf)
         try:
             self._enforcer.load_rules(force_reload=True)
-        except (ValueError, TypeError) as exc:
+        except (ValueError, TypeError, AttributeError, OSError, cfg.Error) as exc:
             raise ConfigurationFault(
                 f"The access rules in {conf.oslo_policy.policy_file} cannot be read: {exc}"
             ) from exc
@@ -55,6 +57,14 @@ class Policy:
         """Raises `Forbidden` unless the caller may."""
         if not self.may(caller, rule):
             raise Forbidden(f"You are not allowed to do this here: the rule {rule} refuses it for your roles.")
+
+
+def _check_named(conf: Any) -> None:
+    """oslo.policy passes over a file that is not there in silence: an operator's rules would not hold."""
+    defaults = {option.name: option.default for _, options in opts.list_opts() for option in options}
+    named = conf.oslo_policy.policy_file
+    if named != defaults["policy_file"] and not conf.find_file(named):
+        raise ConfigurationFault(f"[oslo_policy] policy_file = {named} does not exist.")
 
 
 def _credentials(caller: Caller) -> dict[str, Any]:

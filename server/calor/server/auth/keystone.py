@@ -17,6 +17,19 @@ log = logging.getLogger(__name__)
 
 _LONGEST_TOKEN = 16_384
 _UNREACHABLE = "The identity service does not answer; the request could not be authenticated. Try again."
+_REFUSED = (
+    "The identity service refuses this server's own user, so the request could not be authenticated. "
+    "The server's administrator must mend that; its log has the reason."
+)
+
+
+class LogInFault(Exception):
+    """The service user gets no token. The message is the operator's; ``told`` is for clients."""
+
+    def __init__(self, message: str, *, is_refused: bool) -> None:
+        super().__init__(message)
+        self.is_refused = is_refused
+        self.told = _REFUSED if is_refused else _UNREACHABLE
 
 
 class KeystoneTokens:
@@ -48,48 +61,71 @@ class KeystoneTokens:
         """Import and log in ahead of the first request; a Keystone that is not there yet is no fault."""
         try:
             await asyncio.get_running_loop().run_in_executor(self._pool, self._log_in)
-        except ServiceUnavailable as exc:
-            log.warning("the identity service is not there yet", extra={"reason": exc.detail})
+        except LogInFault as exc:
+            log.log(logging.ERROR if exc.is_refused else logging.WARNING, "%s", exc)
 
     async def _ask(self, token: str) -> Validated | None:
         body = await asyncio.get_running_loop().run_in_executor(self._pool, self._ask_blocking, token)
         return None if body is None else validated(token, body)
 
     def _log_in(self) -> None:
+        _log_in(self._opened(), self._options)
+
+    def _ask_blocking(self, token: str) -> Mapping[str, Any] | None:
         from keystoneauth1 import exceptions
 
         try:
-            self._opened().get_token()
-        except (exceptions.ClientException, OSError) as exc:
-            raise ServiceUnavailable(_UNREACHABLE) from exc
-
-    def _ask_blocking(self, token: str) -> Mapping[str, Any] | None:
-        from keystoneauth1 import exceptions, plugin
-
-        try:
-            answer = self._opened().get(
-                "/auth/tokens",
-                headers={"X-Subject-Token": token, "Accept": "application/json"},
-                endpoint_filter={"interface": plugin.AUTH_INTERFACE, "version": (3, 0)},
-                raise_exc=False,
-            )
+            answer = self._answer(token)
             if answer.status_code == 404:
                 return None
             if answer.status_code == 200:
                 body: Mapping[str, Any] = answer.json()["token"]
                 return body
-            log.error("the identity service refuses to validate tokens", extra={"status": answer.status_code})
-        except exceptions.Unauthorized:
-            log.error("the service user cannot log in", extra={"user": self._options.username})  # noqa: TRY400
+        except LogInFault as exc:
+            log.error("%s", exc)  # noqa: TRY400
+            raise ServiceUnavailable(exc.told) from exc
         except (exceptions.ClientException, OSError, ValueError, KeyError) as exc:
             log.error("the identity service does not answer", extra={"reason": str(exc)})  # noqa: TRY400
-        raise ServiceUnavailable(_UNREACHABLE)
+            raise ServiceUnavailable(_UNREACHABLE) from exc
+        log.error("the identity service refuses to validate tokens", extra={"status": answer.status_code})
+        raise ServiceUnavailable(_REFUSED if answer.status_code in {401, 403} else _UNREACHABLE)
+
+    def _answer(self, token: str) -> Any:
+        from keystoneauth1 import plugin
+
+        self._log_in()  # a token that still holds costs nothing
+        return self._opened().get(
+            "/auth/tokens",
+            headers={"X-Subject-Token": token, "Accept": "application/json"},
+            endpoint_filter={"interface": plugin.AUTH_INTERFACE, "version": (3, 0)},
+            raise_exc=False,
+        )
 
     def _opened(self) -> Any:
         with self._making:
             if self._session is None:
                 self._session = _session(self._options)
             return self._session
+
+
+def log_in(options: Keystone) -> None:
+    """Once, as the service user. Raises `LogInFault`."""
+    _log_in(_session(options), options)
+
+
+def _log_in(session: Any, options: Keystone) -> None:
+    from keystoneauth1 import exceptions
+
+    try:
+        session.get_token()
+    except (exceptions.BadRequest, exceptions.Unauthorized, exceptions.Forbidden) as exc:
+        raise LogInFault(
+            f"Keystone at {options.auth_url} refuses user {options.username} ({exc.http_status}): check username, "
+            "password, project and domains in [keystone_authtoken].",
+            is_refused=True,
+        ) from exc
+    except (exceptions.ClientException, OSError) as exc:
+        raise LogInFault(f"Keystone at {options.auth_url} does not answer: {exc}", is_refused=False) from exc
 
 
 def _session(options: Keystone) -> Any:

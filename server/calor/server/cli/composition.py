@@ -19,6 +19,7 @@ from calor.server.api import serve
 from calor.server.api.app import cfn_app, orchestration_app
 from calor.server.api.keys import ApiSettings
 from calor.server.auth import KeystoneTokens, Policy
+from calor.server.cli import preflight
 from calor.server.cli.database_faults import DatabaseFault, database_faults
 from calor.server.cli.lazy_door import LazyDoor
 from calor.server.cloud.settings import CloudSettings
@@ -35,7 +36,7 @@ _INTERFACES = {"publicURL": "public", "internalURL": "internal", "adminURL": "ad
 
 
 class StartFault(Exception):
-    """The server cannot start; one clear line."""
+    """The server cannot start; a clear line for each reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +68,13 @@ async def running(settings: Settings, *, upgrade: bool = False) -> AsyncIterator
 
 
 async def _start(settings: Settings, stack: AsyncExitStack, *, upgrade: bool) -> Served:
+    if faults := preflight.faults(settings):
+        raise ConfigurationFault("\n".join(faults))
     rest = serve.bind(settings.heat_api, "heat_api")
     stack.callback(rest.socket.close)
     cfn = serve.bind(settings.heat_api_cfn, "heat_api_cfn")
     stack.callback(cfn.socket.close)
     urls = settings.guest_urls(rest_port=rest.port, cfn_port=cfn.port)
-    if not settings.keystone.auth_url:
-        raise ConfigurationFault("auth_url in [keystone_authtoken] is not set: the server needs a Keystone.")
 
     tokens = KeystoneTokens(settings.keystone)
     stack.push_async_callback(tokens.close)

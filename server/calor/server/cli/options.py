@@ -15,6 +15,7 @@ CONFIG_NAME = "calor.conf"
 LOCAL_NAME = "local.conf"
 """Beside a dev cloud's calor.conf, which each start writes anew: the user's own settings."""
 _DEFAULT_FILES = (Path("/etc/calor/calor.conf"),)
+NO_FILE = f"There is no {_DEFAULT_FILES[0]} and no --config-file is given: the defaults hold."
 
 
 def configured(command: F) -> F:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import sys
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calor.server.cli.options import configured, load_settings
+from calor.server.cli.options import NO_FILE, configured, load_settings
 
 if TYPE_CHECKING:
     from calor.server.config import Settings
+
+log = logging.getLogger(__name__)
 
 
 @click.command()
@@ -30,15 +33,21 @@ def server(config_files: tuple[Path, ...], dev_dir: Path | None, ready_file: Pat
 
     settings = load_settings(config_files, dev_dir)
     general = settings.general
-    logs.install(log_format=general.log_format, debug=general.debug, log_file=general.log_file)
+    try:
+        logs.install(log_format=general.log_format, debug=general.debug, log_file=general.log_file)
+    except OSError as exc:
+        raise click.ClickException(f"log_file = {general.log_file} cannot be written: {exc.strerror}.") from exc
+    if not settings.files:
+        log.warning("%s", NO_FILE)
     fault = asyncio.run(run(settings, ready_file=ready_file, upgrade=dev_dir is not None))
     if fault:
-        click.echo(f"calor server: {fault}", err=True)
+        for line in fault.splitlines():
+            click.echo(f"calor server: {line}", err=True)
         sys.exit(1)
 
 
 async def run(settings: "Settings", *, ready_file: Path | None, upgrade: bool) -> str:
-    """Serve until told to stop. Answers "" or, where the server cannot start, one line that says why."""
+    """Serve until told to stop. Answers "" or, where the server cannot start, a line for each reason."""
     from calor.server.cli.composition import StartFault, running
 
     stop = asyncio.Event()

@@ -26,6 +26,13 @@ _SECTIONS: tuple[tuple[str, type[Any]], ...] = (
     ("clients", Clients),
 )
 
+_POLICY_FILE = cfg.StrOpt(
+    "policy_file",
+    default="policy.yaml",
+    help="File of your access rules; beside calor.conf, or an absolute path. One that is named must be there.",
+)
+"""Registered and read by oslo.policy; here for the sample."""
+
 
 class ConfigurationFault(Exception):
     """The configuration cannot be used; the message names the option and what to do."""
@@ -33,8 +40,8 @@ class ConfigurationFault(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All sections. ``raw`` is oslo.config's own object, which oslo.policy needs; ``unknown`` are sentences on names in
-    the files that mean nothing."""
+    """All sections. ``raw`` is oslo.config's own object, which oslo.policy needs; ``files`` are those read,
+    ``unknown`` sentences on names in them that mean nothing."""
 
     general: General
     limits: Limits
@@ -44,6 +51,7 @@ class Settings:
     keystone: Keystone
     clients: Clients
     raw: Any
+    files: tuple[Path, ...]
     unknown: tuple[str, ...]
 
     @property
@@ -108,6 +116,7 @@ def load(files: Sequence[Path] = (), overrides: Mapping[str, Mapping[str, Any]] 
         keystone=keystone,
         clients=clients,
         raw=conf,
+        files=tuple(files),
         unknown=unknown,
     )
 
@@ -135,6 +144,7 @@ def sample() -> str:
             shown = group
         for one in options_of(section, group):
             out.write(_sample_of(one))
+    out.write(f"\n[oslo_policy]\n{_sample_of(_POLICY_FILE)}")
     return out.getvalue()
 
 
