@@ -296,6 +296,30 @@ def test_update_sends_all_or_with_existing_what_is_given(api: Api, files: Path) 
     assert (put[0], put[2]["disable_rollback"]) == ("PUT", False)
 
 
+def test_each_line_end_of_a_file_arrives_as_it_is(api: Api, tmp_path: Path) -> None:
+    template = b"heat_template_version: 2018-08-31\r\n# \xc3\xa4\r\nx: {get_file: a.bat}\r\ny: 1\r\n"
+    (tmp_path / "t.yaml").write_bytes(template)
+    (tmp_path / "a.bat").write_bytes(b"echo a\r\necho b\n")
+    (tmp_path / "key.pem").write_bytes(b"one\r\ntwo\r")
+    api.answers["POST", "/stacks"] = {"stack": {"id": "new-id"}}
+    key = f"key={tmp_path / 'key.pem'}"
+    done = calor("stack", "create", "shop", "-t", str(tmp_path / "t.yaml"), "--parameter-file", key)
+    assert done.exit_code == 0, done.output
+    ((_, _, body),) = api.asked
+    url = (tmp_path / "a.bat").as_uri()
+    assert body["parameters"] == {"key": "one\r\ntwo\r"}
+    assert body["files"] == {url: "echo a\r\necho b\n"}
+    assert body["template"] == template.decode().replace("a.bat", f'"{url}"')
+
+
+def test_a_file_that_is_no_yaml_is_told_with_line_and_column(api: Api, files: Path) -> None:
+    (files / "tab.yaml").write_text("parameters:\n  a: 1\n\tb: 2\n")
+    done = calor("stack", "create", "shop", "-t", str(files / "t.yaml"), "-e", str(files / "tab.yaml"))
+    assert done.exit_code == 1
+    assert f"{files / 'tab.yaml'}:3:1: This is no YAML: " in done.output
+    assert "<unicode" not in done.output
+
+
 # --- deployments --------------------------------------------------------------------------------------------
 
 

@@ -54,6 +54,6 @@ def _file(name: str, body: Mapping[str, Any], template: Path | None) -> tuple[st
 def _text(path: Path) -> str | None:
     """None where it has gone meanwhile: the fault is told without its line then."""
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
         return None

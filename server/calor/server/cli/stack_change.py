@@ -144,7 +144,7 @@ def body_of(
 def _read(name: str, path: Path) -> Any:
     """JSON where it is a document, else text."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8")  # each line end as it is
     except (OSError, UnicodeDecodeError) as exc:
         raise click.ClickException(f"--parameter-file {name}: {exc}") from exc
     if text.lstrip()[:1] in ("{", "["):

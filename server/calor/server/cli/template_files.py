@@ -57,7 +57,7 @@ class Gathered:
         try:
             root = yaml.compose(text, Loader=yaml.CSafeLoader)
         except yaml.YAMLError as exc:
-            raise click.ClickException(f"{path} is no YAML: {exc}") from exc
+            raise click.ClickException(_no_yaml(path, exc)) from exc
         places: dict[int, tuple[int, str]] = {}
         for node, is_template in find(root) if root is not None else ():
             if "://" in node.value and not node.value.startswith("file://"):
@@ -132,8 +132,16 @@ def _text_beside(template: Path, name: str) -> str | None:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes().decode("utf-8")  # each line end as it is: scripts and values may depend on it
     except UnicodeDecodeError as exc:
         raise click.ClickException(f"{path} is no UTF-8 text: only texts can be sent with a template.") from exc
     except OSError as exc:
         raise click.ClickException(f"{path} cannot be read: {exc.strerror}.") from exc
+
+
+def _no_yaml(path: Path, error: yaml.YAMLError) -> str:
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    if mark is None:
+        return f"{path} is no YAML: {error}"
+    words = [word for word in (error.context, error.problem) if word]  # type: ignore[attr-defined]  # a MarkedYAMLError
+    return f"{path}:{mark.line + 1}:{mark.column + 1}: This is no YAML: {', '.join(words)}."
