@@ -87,6 +87,29 @@ def test_f076_a_failing_task_is_the_reason_without_colour_codes(server, either_w
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_f076_a_failing_task_is_the_reason_where_ansible_loads_no_plugin(server, with_ansible, deployment, form):
+    """A program of the image, as HEAT_ANSIBLE_CMD, that lets no callback plug-in in."""
+    wrapper = with_ansible.root / "strict-playbook"
+    wrapper.write_text(
+        f"#!/bin/sh\nexport ANSIBLE_CALLBACK_PLUGINS= ANSIBLE_CALLBACK_RESULT_FORMAT={form}\n"
+        f'exec {TOOLS}/ansible-playbook "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    with_ansible.environment["HEAT_ANSIBLE_CMD"] = str(wrapper)
+    playbook = FAILING.replace("echo no licence >&2", "echo no licence >&2; echo none at all >&2")
+    server.deploy(deployment("n", playbook, group="ansible"))
+    with_ansible.start()
+    done = server.result("run-n", 60)
+    assert done["outputs"]["deploy_status_code"] == 2
+    assert done["reason"].startswith("task place the licence on localhost: non-zero return code"), done["reason"]
+    if form == "json":
+        assert "no licence\nnone at all" in done["reason"]
+    assert "harmless" not in done["reason"]
+    assert "TASK [" not in done["reason"]
+
+
+@pytest.mark.slow
 def test_f075_options_and_a_vault_password_that_nobody_sees(server, with_ansible, deployment):
     options = {
         "tags": "tell",

@@ -8,7 +8,7 @@ import pkgutil
 from typing import Any, Dict, List, Optional, Tuple
 
 from calor.agent import durable, outputs
-from calor.agent.hooks import ansible_options, ansible_project, ansible_runner, contract
+from calor.agent.hooks import ansible_options, ansible_output, ansible_project, ansible_runner, contract
 
 FAILURES = "ansible-failures"
 STATS = "ansible-stats"
@@ -61,7 +61,9 @@ class Ansible(contract.Hook):
         done = contract.with_declared(job, code, self._outputs(job), durable.read_map(_told(job, STATS)))
         for name in ("deploy_stdout", "deploy_stderr"):
             done.outputs[name] = outputs.plain(done.outputs[name])
-        tasks = _failed_tasks(_told(job, FAILURES)) if code != 0 else []
+        tasks: List[str] = []
+        if code != 0:
+            tasks = _failed_tasks(_told(job, FAILURES)) or _printed(str(done.outputs["deploy_stdout"]))
         return done._replace(reason="; ".join(tasks)) if tasks else done
 
 
@@ -144,6 +146,14 @@ def _failed_tasks(path: str) -> List[str]:
             event = json.loads(line.decode("utf-8"))
         except ValueError:
             continue
-        text = "task {} on {}: {}".format(event.get("task"), event.get("host"), event.get("msg"))
-        found.append(outputs.plain(text)[:1000])
+        found.append(_sentence(event.get("task"), event.get("host"), event.get("msg")))
     return found[-3:]
+
+
+def _printed(text: str) -> List[str]:
+    """The same, of an Ansible that did not load our plug-in."""
+    return [_sentence(*failure) for failure in ansible_output.failures(text)[-3:]]
+
+
+def _sentence(task: Any, host: Any, message: Any) -> str:
+    return outputs.plain("task {} on {}: {}".format(task, host, message))[:1000]
