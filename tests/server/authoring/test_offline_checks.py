@@ -89,7 +89,7 @@ def test_the_answer_for_ci_is_json_with_codes(folder: Path) -> None:
     assert (answer.exit_code, found["valid"]) == (1, False)
     (problem,) = found["problems"]
     assert (problem["severity"], problem["code"], problem["line"]) == ("error", "unknown-resource", 14)
-    assert (problem["file"], problem["path"]) == ("root.yaml", "resources.last.depends_on")
+    assert (problem["file"], problem["path"]) == (str(folder / "root.yaml"), "resources.last.depends_on")
 
 
 def test_a_missing_file_is_named_where_it_is_asked_for(folder: Path) -> None:

@@ -1,11 +1,13 @@
 """A template on this machine, checked as a server would check it, with all that is wrong at once."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from calor.server.authoring.files import LIMITS, Bundle, Reader
+from calor.server.authoring.limits import beyond_defaults
 from calor.server.authoring.texts import load
 from calor.server.authoring.tosca_sources import tosca_at
 from calor.server.engine.blueprint import Blueprint, draw
@@ -54,6 +56,8 @@ class Report:
     translation: str | None = None
     """The HOT text of a TOSCA template."""
     blueprint: Blueprint | None = None
+    resources: int = 0
+    """Of the whole tree, as far as it is known."""
 
     @property
     def is_valid(self) -> bool:
@@ -71,10 +75,28 @@ def check(wanted: Wanted) -> Report:
     if template is not None and environment is not None:
         report.warnings += template.warnings
         _whole(template, environment, wanted, bundle, report)
+    root = bundle.name_of(wanted.template.absolute())
+    report.warnings += beyond_defaults(root, report.texts, wanted.parameters, report.resources)
     absent = {(one.file, one.line) for one in bundle.problems}
     others = [one for one in report.problems if (one.file, one.line) not in absent]
     report.problems = list(dict.fromkeys([*bundle.problems, *others]))  # what follows from an absent file says no more
     return report
+
+
+def as_given(wanted: Wanted, report: Report) -> Report:
+    """The same with files named as whoever asked would name them: as given, or on the way from the template."""
+    folder = wanted.template.absolute().parent
+    given = {os.path.relpath(path.absolute(), folder): str(path) for path in (wanted.template, *wanted.environments)}
+
+    def name(inside: str) -> str:
+        plain = inside.removesuffix(TRANSLATED)
+        return given.get(plain, os.path.normpath(wanted.template.parent / plain)) + inside[len(plain) :]
+
+    def named(problems: list[Problem]) -> list[Problem]:
+        return [replace(one, file=name(one.file)) if one.file else one for one in problems]
+
+    texts = {name(inside): text for inside, text in report.texts.items()}
+    return replace(report, problems=named(report.problems), warnings=named(report.warnings), texts=texts)
 
 
 def _template(wanted: Wanted, bundle: Bundle, report: Report) -> Template | None:
@@ -144,7 +166,7 @@ def _whole(template: Template, environment: Environment, wanted: Wanted, bundle:
     registry, unknown = installed(), list[Problem]()
     try:
         report.blueprint = draw(model, registry, bundle.texts, unknown)
-        check_tree(report.blueprint, registry, DEPTH, unknown)
+        report.resources = check_tree(report.blueprint, registry, DEPTH, unknown).resources
     except CalorError as error:
         found = problems_of(error, name)
         is_let = {wanted.allow_unknown_types: UNKNOWN_TYPE}.get(True)

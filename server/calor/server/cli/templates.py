@@ -8,6 +8,7 @@ import click
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 template_argument = click.argument("template", type=_FILE)
+templates_argument = click.argument("templates", type=_FILE, nargs=-1, required=True, metavar="TEMPLATE...")
 environments_option = click.option(
     "-e", "--environment", "environments", type=_FILE, multiple=True, help="An environment file; several, in order."
 )

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calor.server.cli.templates import environments_option, parameters_option, template_argument
+from calor.server.cli.templates import environments_option, parameters_option, templates_argument
 
 if TYPE_CHECKING:
-    from calor.server.authoring.checking import Report
+    from collections.abc import Iterable
+
+    from calor.server.authoring.checking import Report, Wanted
 
 
 @click.command()
-@template_argument
+@templates_argument
 @environments_option
 @parameters_option
 @click.option("--strict", is_flag=True, help="A warning (a key that stands twice) is an error.")
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--show-translation", is_flag=True, help="Of a TOSCA template: print the HOT that is made of it, too.")
 def validate(
-    template: Path,
+    templates: tuple[Path, ...],
     environments: tuple[Path, ...],
     parameters: dict[str, Any],
     strict: bool,
@@ -38,29 +40,40 @@ def validate(
     shape: str,
     show_translation: bool,
 ) -> None:
-    """Check TEMPLATE with its environments and every file that they name. Needs no server.
+    """Check each TEMPLATE with the environments and every file that they name. Needs no server.
 
     TEMPLATE is HOT, CloudFormation or TOSCA; the latter also as an archive (.csar, .zip).
 
-    Ends with 0 if a server would take it, as far as that can be known without a cloud, and with 1 if not.
+    Ends with 0 if a server would take them, as far as that can be known without a cloud, and with 1 if not.
     """
-    from calor.server.authoring.checking import Wanted, check
+    from calor.server.authoring.checking import Wanted
 
-    wanted = Wanted(
-        template=template,
-        environments=environments,
-        parameters=parameters,
-        allow_unknown_types=unknown_types == "allow",
-        strict=strict,
-    )
+    reports = {}
+    for template in templates:
+        wanted = Wanted(
+            template=template,
+            environments=environments,
+            parameters=parameters,
+            allow_unknown_types=unknown_types == "allow",
+            strict=strict,
+        )
+        report = reports[template] = _checked(wanted)
+        if show_translation and report.translation is not None:
+            click.echo(report.translation, err=shape == "json")
+        if shape == "text":
+            click.echo(_as_text(report, template))
+    if shape == "json":
+        click.echo(_as_json(reports.values()))
+    sys.exit(0 if all(report.is_valid for report in reports.values()) else 1)
+
+
+def _checked(wanted: "Wanted") -> "Report":
+    from calor.server.authoring.checking import as_given, check
+
     try:
-        report = check(wanted)
+        return as_given(wanted, check(wanted))
     except OSError as error:
         raise click.ClickException(f"{error.filename} cannot be read: {error.strerror}.") from error
-    if show_translation and report.translation is not None:
-        click.echo(report.translation, err=shape == "json")
-    click.echo(_as_json(report) if shape == "json" else _as_text(report, template))
-    sys.exit(0 if report.is_valid else 1)
 
 
 def _as_text(report: "Report", template: Path) -> str:
@@ -82,9 +95,11 @@ def _counted(report: "Report") -> str:
     return ", ".join(found)
 
 
-def _as_json(report: "Report") -> str:
+def _as_json(reports: "Iterable[Report]") -> str:
     from dataclasses import asdict
 
-    found = [("error", problem) for problem in report.problems] + [("warning", one) for one in report.warnings]
+    known = list(reports)
+    found = [("error", problem) for report in known for problem in report.problems]
+    found += [("warning", one) for report in known for one in report.warnings]
     problems = [{"severity": severity, **asdict(problem)} for severity, problem in found]
-    return json.dumps({"valid": report.is_valid, "problems": problems}, indent=2)
+    return json.dumps({"valid": all(report.is_valid for report in known), "problems": problems}, indent=2)
