@@ -159,7 +159,7 @@ async def test_f164_a_template_as_it_is_shown_does_not_replace_a_hidden_value_by
     await engine.reached(stack, "CREATE_COMPLETE")
     shown = await engine.stacks.template(USER, stack.name, stack.id)
     for existing in (False, True):
-        with pytest.raises(InvalidInput, match="parameters.pw.default is the mask"):
+        with pytest.raises(InvalidInput, match=r"parameters\.pw\.default is the mask"):
             await engine.update(stack, shown, existing=existing)
     await engine.update(stack, shown, parameters={"pw": "given"})
     await engine.reached(stack, "UPDATE_COMPLETE")

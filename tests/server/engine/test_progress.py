@@ -110,6 +110,35 @@ async def test_the_reason_of_a_failure_hides_secrets(hosts: Any) -> None:
     assert SECRET not in view.status_reason
 
 
+async def test_f164_users_read_deployments_and_derived_configs_without_secrets_and_guests_with_them(hosts: Any) -> None:
+    stack, who, found = await started(hosts)
+    assert SECRET in str(found.deployments), "the guest needs it"
+    outputs = {"deploy_stdout": f"as {SECRET}", "deploy_stderr": f"{SECRET}!"}
+    await hosts.orchestrator.guests.result(who, result_of(found, **outputs))
+    await hosts.reached(stack, "CREATE_COMPLETE")
+    (listed,) = await hosts.orchestrator.deployments.list(USER, None)
+    shown = await hosts.orchestrator.deployments.show(USER, listed.id)
+    assert shown == listed
+    assert shown.input_values["word"] == "******"
+    assert (shown.output_values["deploy_stdout"], shown.output_values["deploy_stderr"]) == ("as ******", "******!")
+    config = await hosts.orchestrator.configs.show(USER, shown.config_id)
+    inputs = {one["name"]: one["value"] for one in config.inputs}
+    assert (inputs["word"], inputs["deploy_action"], config.config) == ("******", "CREATE", "echo")
+    resource = await hosts.orchestrator.resources.show(USER, stack.name, stack.id, "d0", with_attr=["deploy_stdout"])
+    assert resource.attributes["deploy_stdout"] == "as ******"
+    tools = hosts.orchestrator.deployments._tools
+    row = await tools.deployments.row(listed.id)
+    assert SECRET in tools.deployments.value(row).output_values["deploy_stdout"], "templates keep the data"
+
+
+async def test_f164_a_short_secret_input_is_masked_as_a_whole(hosts: Any) -> None:
+    stack = await hosts.create("short", with_secret(), parameters={"word": "ab"})
+    who, _ = await guest_of(hosts, stack)
+    await polled(hosts, who)
+    (shown,) = await hosts.orchestrator.deployments.list(USER, None)
+    assert shown.input_values["word"] == "******"
+
+
 # --- output ------------------------------------------------------------------------------------------------
 
 

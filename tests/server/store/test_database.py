@@ -159,3 +159,12 @@ def test_operators_urls_get_our_drivers() -> None:
         url: database.async_url(url).drivername for url in ("mysql+pymysql://h/d", "postgresql://h/d", "sqlite:///f")
     }
     assert list(names.values()) == ["mysql+aiomysql", "postgresql+asyncpg", "sqlite+aiosqlite"]
+
+
+async def test_a_new_database_file_is_for_its_owner_only(db: Any, tmp_path: Path) -> None:
+    await db.transaction(lambda connection: connection.execute(sa.text("DELETE FROM stack")))
+    assert {file.name: file.stat().st_mode & 0o777 for file in tmp_path.glob("store.sqlite*")} == {
+        "store.sqlite": 0o600,
+        "store.sqlite-wal": 0o600,
+        "store.sqlite-shm": 0o600,
+    }

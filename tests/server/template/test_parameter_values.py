@@ -54,7 +54,7 @@ def test_hidden_and_encrypted_parameters_are_secrets_and_shown_as_stars() -> Non
 def test_f164_a_hidden_default_that_is_the_mask_is_no_value() -> None:
     """What `stack template show` gave is no template to lose a password by."""
     template = declared("type: string, hidden: true, default: '******', constraints: [{length: {min: 8}}]")
-    with pytest.raises(InvalidInput, match="p.default is the mask that hidden values are shown as; give the value"):
+    with pytest.raises(InvalidInput, match=r"p\.default is the mask that hidden values are shown as; give the value"):
         bind(template)  # type: ignore[arg-type]
     given = bind(template, given={"p": "s3cret-word"})  # type: ignore[arg-type]
     assert given.parameters["p"].value == Secret("s3cret-word")

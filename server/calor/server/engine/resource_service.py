@@ -11,6 +11,7 @@ from calor.server.engine.context import ResourceContext
 from calor.server.engine.finding import Finder, missing_resource
 from calor.server.engine.receiving import Receiver
 from calor.server.engine.revisions import Blueprints
+from calor.server.engine.run_viewing import hidden
 from calor.server.engine.tools import Tools
 from calor.server.engine.trees import Trees
 from calor.server.engine.views import ResourceView
@@ -154,7 +155,9 @@ class ResourceService:
         if kind.is_nested:
             return {name: await self._of_nested(bench, kind, at, row, want, name) for name in names}
         found = await attributes.fetched(bench, kind, at, row, want, [(name,) for name in names])
-        return presenting.concealed(found.get("names", {}), properties)
+        shown = presenting.concealed(found.get("names", {}), properties)
+        run = await self._tools.deployments.row(row.physical_id) if row.physical_id else None
+        return shown if run is None else hidden(shown, await self._tools.secrets.of(run))
 
     async def _of_nested(
         self, bench: Bench, kind: ResourceType[Any], at: ResourceContext, row: ResourceRow, want: Any, name: str

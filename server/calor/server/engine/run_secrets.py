@@ -48,17 +48,28 @@ class RunSecrets:
                 self._kept.popitem(last=False)
         return masker
 
+    async def given(self, row: DeploymentRow) -> Mapping[str, Any]:
+        """The input values as the template gives them to the resource: secrets still are such."""
+        return self._given(
+            await queries.resource_by_physical_id(self._database, row.project_id, row.source_id or row.id)
+        )
+
+    def _given(self, resource: ResourceRow | None) -> Mapping[str, Any]:
+        if resource is None:
+            return {}
+        try:
+            properties = self._sealing.value(resource.pending or resource.properties) or {}
+        except SealBroken:
+            log.warning("the properties of a deployment cannot be read", extra={"resource": resource.name})
+            return {}
+        return properties.get("input_values") or {}
+
     async def _texts(self, row: DeploymentRow, resource: ResourceRow | None) -> list[str]:
         config = await self._configs.get(row.project_id, row.config_id)
         inputs = config.inputs if config is not None else ()
         texts = [str(one.get("value")) for one in inputs if one.get("name") in CREDENTIALS and one.get("value")]
         texts += secret_leaves(self._sealing.value(row.values)["inputs"])
-        if resource is not None:
-            try:
-                given = self._sealing.value(resource.pending or resource.properties) or {}
-                texts += secret_leaves(given.get("input_values"))
-            except SealBroken:
-                log.warning("the properties of a deployment cannot be read", extra={"resource": resource.name})
+        texts += secret_leaves(self._given(resource))
         ident = resource.stack_id if resource is not None else row.stack_id
         while ident is not None and (stack := await queries.stack(self._database, ident)) is not None:
             texts += await self._parameters(stack)

@@ -8,6 +8,7 @@ from typing import Any
 from calor.server.engine import run_states
 from calor.server.engine.contacts import Contact
 from calor.server.engine.masking import Masker
+from calor.server.engine.presenting import HIDDEN
 from calor.server.engine.progress_views import RunState, RunView, StackPlace
 from calor.server.engine.tools import Tools
 from calor.server.store import guest_queries, queries
@@ -112,7 +113,7 @@ def _hidden(value: Any, masker: Masker) -> Any:
         return {key: _hidden(item, masker) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_hidden(item, masker) for item in value]
-    return value if value is None or isinstance(value, bool | int | float) else "***"
+    return value if value is None or isinstance(value, bool | int | float) else HIDDEN
 
 
 def by_physical_id(rows: Iterable[ResourceRow]) -> dict[str, ResourceRow]:

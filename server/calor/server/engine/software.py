@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calor.server.engine.inventory import view_of
+from calor.server.engine.software_shown import Shown
 from calor.server.engine.tools import Tools
 from calor.server.engine.views import ConfigView, DeploymentView
 from calor.server.errors import BadRequest, Conflict, EntityNotFound, RequestLimitExceeded
@@ -27,6 +28,7 @@ def missing_config(ident: Any) -> NotFound:
 class ConfigService:
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
+        self._shown = Shown(tools)
 
     async def create(self, caller: Caller, body: Mapping[str, Any]) -> ConfigView:
         limit = self._tools.settings.max_software_configs_per_tenant
@@ -51,7 +53,7 @@ class ConfigService:
         row = await guest_queries.config(self._tools.database, ident)
         if row is None or row.project_id != caller.project_id:
             raise missing_config(ident)
-        return self._tools.configs.view(row)
+        return await self._shown.config(self._tools.configs.view(row))
 
     async def list(
         self, caller: Caller, *, limit: int | None, marker: str | None, global_tenant: bool
@@ -86,6 +88,7 @@ class DeploymentService:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
+        self._shown = Shown(tools)
 
     async def create(self, caller: Caller, body: Mapping[str, Any]) -> DeploymentView:
         config_id, server_id = body.get("config_id"), body.get("server_id")
@@ -109,14 +112,14 @@ class DeploymentService:
             status=_status(body) or "COMPLETE",
             status_reason=str(body.get("status_reason") or ""),
         )
-        return self._view(row)
+        return await self._shown.deployment(row)
 
     async def show(self, caller: Caller, ident: str) -> DeploymentView:
-        return self._view(await self._found(caller, ident))
+        return await self._shown.deployment(await self._found(caller, ident))
 
     async def list(self, caller: Caller, server_id: str | None) -> Sequence[DeploymentView]:
         rows = await self._tools.deployments.rows(project_id=caller.project_id, server_id=server_id)
-        return [self._view(row) for row in rows]
+        return [await self._shown.deployment(row) for row in rows]
 
     async def update(self, caller: Caller, ident: str, body: Mapping[str, Any]) -> DeploymentView:
         row = await self._found(caller, ident)
@@ -133,7 +136,7 @@ class DeploymentService:
             status=_status(body) or row.status,
             status_reason=str(body.get("status_reason") or row.status_reason),
         )
-        return self._view(row)
+        return await self._shown.deployment(row)
 
     async def delete(self, caller: Caller, ident: str) -> None:
         await self._found(caller, ident)
@@ -148,21 +151,6 @@ class DeploymentService:
         if row is None or row.project_id != caller.project_id:
             raise NotFound(f"Deployment with id {ident} not found")
         return row
-
-    def _view(self, row: DeploymentRow) -> DeploymentView:
-        value = self._tools.deployments.value(row)
-        return DeploymentView(
-            id=row.id,
-            server_id=row.server_id,
-            config_id=row.config_id,
-            action=row.action,
-            status=row.status,
-            status_reason=row.status_reason,
-            input_values=value.input_values,
-            output_values=value.output_values,
-            created_at=row.created_at,
-            updated_at=row.updated_at,
-        )
 
 
 def _values(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -84,6 +85,7 @@ def _engine(url: str) -> AsyncEngine:
     target = async_url(url)
     if target.get_backend_name() != "sqlite":
         return create_async_engine(target, pool_pre_ping=True, pool_recycle=1800)
+    _keep_private(target.database or "")
     engine = create_async_engine(target, pool_size=8, max_overflow=8)
 
     @event.listens_for(engine.sync_engine, "connect")
@@ -94,6 +96,13 @@ def _engine(url: str) -> AsyncEngine:
         cursor.close()
 
     return engine
+
+
+def _keep_private(file: str) -> None:
+    """A new file is for its owner only; SQLite gives its journals the same mode. An operator's choice stays."""
+    path = Path(file)
+    if file and not file.startswith((":memory:", "file:")) and path.parent.is_dir():
+        path.touch(mode=0o600)
 
 
 async def open_database(url: str) -> Database:
