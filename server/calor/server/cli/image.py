@@ -13,7 +13,7 @@ NAMES = ("debian-12", "host")
 
 @click.group()
 def image() -> None:
-    """Build and list images, for the embedded cloud and for real ones; build the agent's Debian package."""
+    """Build, list and remove images, for the embedded cloud and for real ones; build the agent's Debian package."""
 
 
 @image.command()
@@ -90,13 +90,34 @@ def deb(output: Path) -> None:
 
 @image.command(name="list")
 def list_images() -> None:
-    """List the images that are built."""
-    from calor.server.devcloud.images import built, cache_dir
+    """List what the cache of images holds, and how large it is."""
+    from calor.server.devcloud.images import cache_dir, cached
 
-    for each in built(cache_dir()):
-        click.echo(
-            f"{each.name:<14} {each.disk_format or 'sandbox':<8} {each.path / each.disk if each.disk else each.path}"
-        )
+    found = cached.entries(cache_dir())
+    for each in found:
+        click.echo(f"{each.name:<14} {each.kind:<10} {_mib(each.size):>9}  {each.path}")
+    click.echo(
+        f"{_mib(sum(each.size for each in found))} in {cache_dir()}" if found else f"{cache_dir()} has no image."
+    )
+
+
+@image.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--all", "everything", is_flag=True, help="All images, and the bases that builds begin with.")
+def remove(names: tuple[str, ...], everything: bool) -> None:
+    """Remove images from the cache, all versions of each name. What runs is left alone, and refused."""
+    from calor.server.devcloud.images import cache_dir, cached
+
+    if bool(names) == everything:
+        raise click.UsageError("Give the names of images (`calor image list`), or --all.")
+    gone = _made(cached.remove(cache_dir(), None if everything else names))
+    for each in gone:
+        click.echo(f"Removed {each.folder} ({_mib(each.size)}).")
+    click.echo(f"{_mib(sum(each.size for each in gone))} are free again.")
+
+
+def _mib(size: int) -> str:
+    return f"{-(-size // (1 << 20))} MiB"
 
 
 def _build_tree(name: str) -> None:

@@ -25,6 +25,7 @@ GRUB = Path("/usr/lib/grub/i386-pc")
 _RECIPE = 1  # raised when the way of making it changes
 _ROOM = 160 * MIB  # free space of an image whose size is not given: cloud-init grows it at the first boot
 _SMALLEST = 1024 * MIB
+_SMALLEST_FILES = 350 * MIB  # Debian with its kernel and cloud-init, without Ansible
 _TOOLS = {
     "mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs", "grub-mkimage": "grub-common", "qemu-img": "qemu-utils",
 }  # fmt: skip
@@ -61,7 +62,9 @@ async def build_disk(cache: Path, wanted: Wanted, output: Path | None, progress:
     """The disk file: at ``output``, else in the cache, where dev clouds find it as image ``debian-12-vm``.
 
     Needs root. Raises `ImageError`."""
+    _check_output(output)
     _check_machine(wanted)
+    _check_size(cache, wanted)
     if output is not None:
         return await _build_at(output, cache, wanted, progress)
     folder = cache / f"{NAME}-{wanted.fingerprint()}"
@@ -79,7 +82,6 @@ async def build_disk(cache: Path, wanted: Wanted, output: Path | None, progress:
 
 async def _build_at(output: Path, cache: Path, wanted: Wanted, progress: Progress) -> Path:
     """Not kept in the cache: dev clouds show what was built for them only."""
-    output.parent.mkdir(parents=True, exist_ok=True)
     async with building.exclusively(cache, "disk.lock"):
         with tempfile.TemporaryDirectory(prefix=".calor-image-", dir=output.parent) as scratch:
             made = await _build(Path(scratch), cache, wanted, progress)
@@ -147,9 +149,31 @@ def _check_machine(wanted: Wanted) -> None:
         raise ImageError(f"Programs are missing: apt-get install {' '.join(sorted(missing))}")
 
 
+def _check_output(output: Path | None) -> None:
+    """Before minutes of work: whether there is a place for what they make."""
+    if output is None:
+        return
+    if not output.parent.is_dir():
+        raise ImageError(f"There is no folder {output.parent} for {output.name}: make it, or give another --output.")
+    if not os.access(output.parent, os.W_OK | os.X_OK) or (output.exists() and not os.access(output, os.W_OK)):
+        raise ImageError(f"{output} cannot be written by this user.")
+
+
+def _check_size(cache: Path, wanted: Wanted) -> None:
+    """By the base where one is kept; else by what the smallest takes. `_size` has the last word."""
+    base = _base_path(cache, wanted)
+    least = _least(base) if base.exists() else _SMALLEST_FILES
+    if wanted.size is not None and wanted.size * MIB < least:
+        raise ImageError(f"--size must be at least {-(-least // MIB)} (MiB) for this image.")
+
+
+def _base_path(cache: Path, wanted: Wanted) -> Path:
+    return cache / "bases" / f"{NAME}-{_digest(wanted.base_recipe())}"
+
+
 async def _base(cache: Path, wanted: Wanted, progress: Progress, log: Path) -> Path:
     """The Debian below the agent: from the cache, or made. A new agent costs no download."""
-    path = cache / "bases" / f"{NAME}-{_digest(wanted.base_recipe())}"
+    path = _base_path(cache, wanted)
     if path.exists():
         return path
     progress(f"installing Debian 12 with its kernel into a folder (a minute or two; log: {log})")
@@ -212,13 +236,18 @@ def _boot_files(root: Path, ident: uuid.UUID, kernel_options: str) -> None:
 
 
 def _size(root: Path, wanted: Wanted) -> int:
-    used = sum(_used(path) for path in root.rglob("*"))
-    least = boot_sector.PARTITION_START + used * 21 // 20 + 32 * MIB
+    least = _least(root)
     if wanted.size is None:
         return max(_SMALLEST, -(-(least + _ROOM) // MIB) * MIB)
     if wanted.size * MIB < least:
-        raise ImageError(f"The files take {used // MIB} MiB: --size must be at least {-(-least // MIB)}.")
+        raise ImageError(f"--size must be at least {-(-least // MIB)} (MiB) for this image.")
     return wanted.size * MIB
+
+
+def _least(root: Path) -> int:
+    """Bytes of the smallest disk that these files fit on."""
+    used = sum(_used(path) for path in root.rglob("*"))
+    return boot_sector.PARTITION_START + used * 21 // 20 + 32 * MIB
 
 
 async def _file_system(raw: Path, root: Path, size: int, ident: uuid.UUID, log: Path) -> None:
