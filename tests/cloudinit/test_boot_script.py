@@ -186,6 +186,30 @@ def test_baked_tools_get_the_names_that_templates_use_and_an_identity(
         assert os.readlink(instance / directory / "cfn-signal") == str(instance / "local/cfn-signal")
 
 
+def test_a_fetched_agent_is_a_command_that_does_not_pass_for_a_baked_one(
+    instance: Path, started: list[list[str]], server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(boot, "SEARCH", f"{instance}/bin:{instance}/local")
+    boot.install(identity(server.url))
+    command = instance / "bin/calor-agent"
+    assert 'boot.py tool calor-agent "$@"' in command.read_text()
+    assert os.access(command, os.X_OK)
+    assert boot.baked_agent() is None
+    started.clear()
+    boot.main(["tool", "calor-agent", "status"])
+    path = instance / f"state/agent-{DIGEST}.pyz"
+    assert started == [[sys.executable, "-I", "-S", str(path), "status"]]
+    baked = executable(instance / "local/calor-agent")
+    assert boot.baked_agent() == str(baked)
+
+
+def test_a_baked_agent_stays_the_command(instance: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boot, "SEARCH", f"{instance}/bin:{instance}/local")
+    executable(instance / "local/calor-agent")
+    boot.install(identity("http://s"))
+    assert not (instance / "bin/calor-agent").exists()
+
+
 def test_a_tool_whose_program_cannot_be_had_fails_in_time(
     instance: Path, server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,7 +3,7 @@
 boot.py install          the identity (JSON) on stdin: write /etc/calor/agent.json, start the agent for good
 boot.py install-tools    the same identity, but only the cfn-* tools that this image lacks; no agent is started
 boot.py start            become the agent: the baked one, else the one fetched from the server, checked by hash
-boot.py tool NAME ...    become that tool of the same agent
+boot.py tool NAME ...    become that tool of the same agent, or `calor-agent ...`
 """
 
 import errno
@@ -22,6 +22,7 @@ LOG = "/var/log/calor-agent.log"
 UNIT = "calor-agent.service"
 UNIT_DIRECTORIES = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 SEARCH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+AGENT = "calor-agent"
 TOOLS = ("cfn-init", "cfn-signal", "cfn-hup", "cfn-get-metadata", "cfn-create-aws-symlinks")
 TOOL_DIRECTORIES = ("/usr/bin", "/usr/local/bin", "/opt/aws/bin")
 TOOL_TEXT = '#!/bin/sh\nexec %s -I -S %s tool %s "$@"\n'
@@ -69,18 +70,19 @@ def install(identity):
         return 0
     forget_earlier_instance(identity)
     write(IDENTITY, json.dumps(identity, sort_keys=True) + "\n", 0o600)
+    add_tools()
+    add_agent_command()
     if os.path.isdir("/run/systemd/system"):
         start_by_systemd()
     else:
         start_without_init()
-    add_tools()
     return 0
 
 
 def install_tools(identity):
     # type: (dict[str, object]) -> int
     """An image that has another's tools, and all of them, needs no identity for them."""
-    if shutil.which("calor-agent", path=SEARCH) or not all(map(found_tool, TOOLS)):
+    if baked_agent() or not all(map(found_tool, TOOLS)):
         forget_earlier_instance(identity)
         write(IDENTITY, json.dumps(identity, sort_keys=True) + "\n", 0o600)
     add_tools()
@@ -102,6 +104,27 @@ def add_tools():
             link_tool(name, path or write_tool(name))
         except OSError as error:
             say("%s is not installed: %s" % (name, error))
+
+
+def add_agent_command():
+    # type: () -> None
+    """For people: ``calor-agent status`` of an agent that is fetched."""
+    if baked_agent():
+        return
+    try:
+        write_tool(AGENT)
+    except OSError as error:
+        say("%s is not installed as a command: %s" % (AGENT, error))
+
+
+def baked_agent():
+    # type: () -> str | None
+    """The agent's program in this image; not the command of `add_agent_command`, which only leads here again."""
+    for directory in SEARCH.split(":"):
+        path = shutil.which(AGENT, path=directory) if directory else None
+        if path and (" tool %s " % AGENT).encode() not in read_bytes(path):
+            return path
+    return None
 
 
 def write_tool(name):
@@ -191,7 +214,8 @@ def tool(name, words):
     # type: (str, list[str]) -> int
     """Does not return where it goes well: this process becomes the tool."""
     try:
-        command = [*agent_command(json.loads(read(IDENTITY)), TOOL_PATIENCE), name, *words]
+        command = agent_command(json.loads(read(IDENTITY)), TOOL_PATIENCE)
+        command += words if name == AGENT else [name, *words]
         os.execv(command[0], command)
     except (OSError, ValueError) as error:
         sys.stderr.write("%s: the agent that it is a part of cannot be had: %s\n" % (name, error))
@@ -200,7 +224,7 @@ def tool(name, words):
 
 def agent_command(identity, patience):
     # type: (dict[str, object], float | None) -> list[str]
-    baked = shutil.which("calor-agent", path=SEARCH)
+    baked = baked_agent()
     return [baked] if baked else [sys.executable, "-I", "-S", fetched(identity, patience)]
 
 

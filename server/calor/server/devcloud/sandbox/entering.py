@@ -69,10 +69,16 @@ def _run(argv: Sequence[str], user: int, slave: int) -> NoReturn:
         os.closerange(user + 1, 1 << 16)
         launcher.drop_privileges(user)
         os.execvpe(argv[0], list(argv), environment)  # noqa: S606
+    except FileNotFoundError:
+        _say(f"{os.uname().nodename} has no program {argv[0]}")
     except OSError as exc:
-        sys.stderr.write(f"{argv[0]}: {exc}\n")
-        sys.stderr.flush()
+        _say(f"{argv[0]}: {exc.strerror}")
     os._exit(127)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 def _open_terminal() -> tuple[int, int]:
