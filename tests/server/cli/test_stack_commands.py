@@ -289,6 +289,7 @@ def test_update_sends_all_or_with_existing_what_is_given(api: Api, files: Path) 
     assert calor("stack", "update", "shop").exit_code == 2
     done = calor("stack", "update", "shop", "--existing", "--parameter", "x=1", "--clear-parameter", "y")
     assert done.exit_code == 0, (done.output, done.exception)
+    assert api.asked.pop(0)[:2] == ("GET", "/stacks/shop/shop-id/template")
     calor("stack", "update", "shop", "-t", str(files / "t.yaml"), "--rollback")
     (patch, put) = api.asked
     assert patch[:2] == ("PATCH", "/stacks/shop/shop-id")
@@ -318,6 +319,32 @@ def test_a_file_that_is_no_yaml_is_told_with_line_and_column(api: Api, files: Pa
     assert done.exit_code == 1
     assert f"{files / 'tab.yaml'}:3:1: This is no YAML: " in done.output
     assert "<unicode" not in done.output
+
+
+def test_a_parameter_that_will_have_no_effect_is_warned_of(api: Api, files: Path) -> None:
+    known = {"heat_template_version": "2018-08-31", "parameters": {"size": {"type": "number"}}}
+    api.answers["GET", "/stacks/shop/shop-id/template"] = known
+    words = ("--parameter", "sise=1", "--parameter", "size=2", "--clear-parameter", "blah")
+    done = calor("stack", "update", "shop", "--existing", *words)
+    assert done.exit_code == 0
+    assert done.stderr.splitlines() == [
+        "Warning: --parameter sise: The template has no parameter 'sise' (did you mean 'size'?): it is left out.",
+        "Warning: --clear-parameter blah: The template has no parameter 'blah': it is left out.",
+    ]
+    done = calor("stack", "update", "shop", "--existing", "-t", str(files / "t.yaml"), "--parameter", "z=1")
+    assert "no parameter 'z'" in done.stderr
+
+
+def test_a_plan_ends_with_the_whole_command_that_does_it(api: Api, files: Path) -> None:
+    counts = {"create": 0, "update": 0, "replace": 0, "delete": 1, "none": 0, "refused": 0}
+    step = {"path": ["a"], "resource_type": "OS::Test", "action": "delete", "reasons": [], "changes": []}
+    step |= {"retained": False, "destroys_data": False, "refused": None}
+    api.answers["POST", "/plans"] = {"plan": {"id": "f00", "stack_name": "shop", "counts": counts, "steps": [step]}}
+    template, environment = files / "t.yaml", files / "env.yaml"
+    words = ("-t", str(template), "-e", str(environment), "--parameter", "x=a b", "--os-cloud", "mine")
+    done = calor("stack", "plan", "shop", *words)
+    wanted = f"calor stack update --plan f00 -t {template} -e {environment} --parameter 'x=a b' --os-cloud mine shop"
+    assert done.output.splitlines()[-1] == f"To do exactly this: {wanted}"
 
 
 # --- deployments --------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 from calor.server.engine.plan_views import PlannedStep, PlanView
 from calor.server.engine.views import StackQuery, StackRequest
-from calor.server.errors import PlanOutdated
+from calor.server.errors import EntityNotFound, PlanOutdated
 from calor.server.identity import Caller
 from calor.server.resources.heat.stand_in import TestResource
 
@@ -149,6 +149,8 @@ async def test_an_update_bound_to_a_plan_is_refused_once_anything_changed(engine
         await engine.update(stack, hot(a=thing("3")), plan=plan)
     with pytest.raises(PlanOutdated):
         await engine.update(stack, wanted, parameters={}, files={"f": "x"}, plan=plan)
+    with pytest.raises(EntityNotFound, match="There is no plan 'nonsense'"):
+        await engine.update(stack, wanted, plan="nonsense")
     assert await engine.state(stack) == "CREATE_COMPLETE"
     await engine.update(stack, wanted, plan=plan)
     await engine.reached(stack, "UPDATE_COMPLETE")

@@ -29,7 +29,7 @@ def test_percent_is_of_the_steps_that_are_done() -> None:
 
 
 def with_secret(count: int = 1) -> dict[str, Any]:
-    template = deployed(count, input_values={"word": {"get_param": "word"}})
+    template = deployed(count, input_values={"word": {"get_param": "word"}, "target": "disk"})
     return {**template, "parameters": {"word": {"type": "string", "hidden": True}}}
 
 
@@ -324,6 +324,13 @@ async def complete(hosts: Any) -> tuple[Any, Any, str]:
     await hosts.orchestrator.guests.result(who, result_of(found))
     await hosts.reached(stack, "CREATE_COMPLETE")
     return stack, who, mark_of(found)["deployment_id"]
+
+
+async def test_a_run_with_an_input_that_the_config_does_not_have_is_refused(hosts: Any) -> None:
+    _, _, ident = await complete(hosts)
+    with pytest.raises(BadRequest, match=r"no input 'wrod' \(did you mean 'word'\?\)\. Its inputs are: .*word"):
+        await hosts.orchestrator.runs.ask(USER, ident, {"input_values": {"wrod": "x"}})
+    assert await hosts.orchestrator.runs.list(USER, ident) == []
 
 
 async def test_f192_an_action_runs_on_demand_and_is_recorded(hosts: Any) -> None:

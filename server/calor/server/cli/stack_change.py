@@ -9,6 +9,7 @@ import click
 
 from calor.server.cli.client import Client, connecting
 from calor.server.cli.sources import quoting
+from calor.server.cli.stack_parameters import warn_of_unknown
 from calor.server.cli.stack_watch import follow
 from calor.server.cli.template_files import Gathered
 
@@ -111,6 +112,8 @@ def update(
         body["disable_rollback"] = not rollback
     path = client.stack_path(stack)
     bound = {"X-Calor-Plan": plan_id} if plan_id else None
+    if existing:
+        warn_of_unknown(client, path, body)
     with quoting(body, template):
         client.send("PATCH" if existing else "PUT", path, body, headers=bound)
     if wait:

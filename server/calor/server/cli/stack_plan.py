@@ -1,6 +1,7 @@
 """``calor stack plan``: what an update or a creation would do, and the id that binds an update to it."""
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -45,13 +46,27 @@ def plan(
     if shape == "json":
         click.echo(json.dumps(found, indent=2))
     else:
-        for line in lines(found):
+        for line in lines(found, _command(found, click.get_current_context())):
             click.echo(line)
     if detailed_exitcode and any(step["action"] != "none" for step in found["steps"]):
         raise click.exceptions.Exit(2)
 
 
-def lines(found: Mapping[str, Any]) -> Iterator[str]:
+def _command(found: Mapping[str, Any], context: click.Context) -> str:
+    """The update that is bound to the plan, with the files and values that the plan was asked with."""
+    given, words = context.params, ["calor", "stack", "update", "--plan", str(found["id"])]
+    words += ["--existing"] if given["existing"] else []
+    words += ["-t", str(given["template"])] if given["template"] else []
+    words += [word for path in given["environments"] for word in ("-e", str(path))]
+    for name in ("parameters", "parameter_files"):
+        option = f"--{name.replace('_', '-').removesuffix('s')}"
+        words += [word for key, value in given[name].items() for word in (option, f"{key}={value}")]
+    words += ["--os-cloud", given["os_cloud"]] if given["os_cloud"] else []
+    words += ["--dev", str(given["dev_dir"])] if given["dev_dir"] else []
+    return shlex.join([*words, str(found["stack_name"])])
+
+
+def lines(found: Mapping[str, Any], command: str) -> Iterator[str]:
     """The plan for a reader: what is lost first, then each step, then how to carry it out."""
     counts, steps = found["counts"], [step for step in found["steps"] if step["action"] != "none"]
     lost = [step for step in steps if step["destroys_data"]]
@@ -67,7 +82,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     if counts["refused"]:
         yield click.style(f"{counts['refused']} refused: the update would fail.", "red")
     if found["id"] and steps:
-        yield f"To do exactly this: calor stack update --plan {found['id']} {found['stack_name']} …"
+        yield f"To do exactly this: {command}"
 
 
 def _step(step: Mapping[str, Any]) -> Iterator[str]:

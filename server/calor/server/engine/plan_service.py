@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Iterable
 
 from calor.server.engine import containers, credentials, presenting, requests
@@ -13,12 +14,13 @@ from calor.server.engine.requests import Wish
 from calor.server.engine.revisions import Blueprints
 from calor.server.engine.tools import Tools
 from calor.server.engine.views import StackRequest
-from calor.server.errors import NotSupported, PlanOutdated
+from calor.server.errors import EntityNotFound, NotSupported, PlanOutdated
 from calor.server.identity import Caller
 from calor.server.store import queries
 from calor.server.store.rows import ResourceRow, StackRow
 from calor.server.template import mask, plain, reveal
 
+_ID = re.compile("[0-9a-f]{32}")
 _OF_ROW = (
     "id",
     "stack_id",
@@ -71,7 +73,10 @@ class PlanService:
 
 
 def check_plan(asked: str, stack: StackRow, rows: Iterable[ResourceRow], wish: Wish) -> None:
-    """Raises `PlanOutdated` unless nothing has changed since that plan: neither what is asked nor what there is."""
+    """Raises `PlanOutdated` unless nothing has changed since that plan: neither what is asked nor what there is;
+    `EntityNotFound` for what cannot be the id of any plan."""
+    if asked and not _ID.fullmatch(asked):
+        raise EntityNotFound(f"There is no plan {asked!r}. Make one: calor stack plan.")
     if asked and not hmac.compare_digest(asked.encode(), plan_id(stack, rows, wish).encode()):
         raise PlanOutdated(
             f"The stack {stack.name!r}, its resources, or what is asked of it have changed since the plan {asked!r} "

@@ -19,6 +19,7 @@ from calor.server.store import guest_queries
 from calor.server.store.guest_models import SoftwareConfig, SoftwareDeployment
 from calor.server.store.rows import DeploymentRow
 from calor.server.store.writes import Remove, Write
+from calor.server.template.nearest import did_you_mean
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,7 @@ class RunService:
         config = await self._tools.configs.get(caller.project_id, source.config_id)
         if config is None:
             raise Conflict(f"The config of the deployment {ident} is not there any more.")
+        _check_inputs(config, values)
         action = chosen_action(config, body.get("action"), source.action)
         runs = await guest_queries.runs_of(self._tools.database, ident)
         if policy == REFUSE:
@@ -171,6 +173,15 @@ def chosen_action(config: Config, wanted: Any, last: str) -> str:
     if action not in known:
         raise BadRequest(f"The component has no config for the action {action}; it has {', '.join(known) or 'none'}.")
     return action
+
+
+def _check_inputs(config: Config, values: Mapping[str, Any]) -> None:
+    """Raises `BadRequest`: a value for an input that the config does not have would be read by nothing."""
+    known = [str(one["name"]) for one in config.inputs]
+    wrong = [f"{name!r}{did_you_mean(name, known)}" for name in values if name not in known]
+    if wrong:
+        own = ", ".join(sorted(name for name in known if not name.startswith("deploy_"))) or "none"
+        raise BadRequest(f"The config has no input {', '.join(wrong)}. Its inputs are: {own}.")
 
 
 def _parts(content: Any) -> Sequence[Mapping[str, Any]]:
