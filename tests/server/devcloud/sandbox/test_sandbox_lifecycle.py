@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -111,6 +112,13 @@ async def test_servers_run_on_without_the_cloud_and_are_served_again(bench: Any)
     assert (status, output) == (0, "box")
     await bench.inside("box", "poweroff")
     await until(lambda: bench.driver.is_running("box"), is_value=False)
+
+
+async def test_a_program_that_is_not_there_is_named_in_words(bench: Any) -> None:
+    await bench.spawn("box", bench.port(11))
+    inside = enter.command(enter.find(bench.state, "box"), ["no-such-program", "status"])
+    ended = subprocess.run(inside, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    assert (ended.returncode, ended.stderr) == (127, "box has no program no-such-program\n")
 
 
 async def test_a_server_that_died_while_the_cloud_was_away_can_be_started(bench: Any) -> None:
