@@ -367,6 +367,12 @@ def test_f192_a_run_on_demand_is_asked_for_by_the_name_of_its_resource_and_waite
     assert "FAILED: exit code 3" in done.output
 
 
+def test_the_output_of_a_deployment_is_asked_for_by_the_name_of_its_resource(api: Api) -> None:
+    api.answers["GET", "/stacks/shop/shop-id/resources/install"] = {"resource": {"physical_resource_id": "d1"}}
+    api.answers["GET", "/software_deployments/d1/logs"] = page(piece("install", 0, "saved\n"), over=True)
+    assert calor("deployment", "logs", "install", "--stack", "shop").output == "install | saved\n"
+
+
 def test_a_deployment_is_cancelled(api: Api) -> None:
     api.answers["POST", "/software_deployments/d1/cancel"] = {"run": run(state="CANCELLING")}
     assert calor("deployment", "cancel", "d1").output == "d1: CANCELLING\n"

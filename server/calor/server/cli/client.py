@@ -1,5 +1,6 @@
 """The API as the command line calls it: with the user's own credentials, from the environment or a clouds.yaml."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,10 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 POLL = 25
 """Seconds of a long poll: below the usual time-outs of proxies."""
+_HOW_TO_NAME = (
+    "Name a cloud of clouds.yaml by --os-cloud or OS_CLOUD, set OS_AUTH_URL and its companions, "
+    "or point to a dev cloud by --dev."
+)
 
 
 def connecting(command: F) -> F:
@@ -20,7 +25,7 @@ def connecting(command: F) -> F:
     dev = click.option(
         "--dev",
         "dev_dir",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        type=click.Path(file_okay=False, path_type=Path),
         help="State directory of a `calor dev`: its clouds.yaml is read (cloud calor unless --os-cloud says).",
     )
 
@@ -85,9 +90,9 @@ class Client:
 
     def _call(self, method: str, path: str, **more: Any) -> Any:
         if self._adapter is None:
-            with _readable():
+            with _readable(self._dev_dir):
                 self._adapter = self._connected()
-        with _readable():
+        with _readable(self._dev_dir):
             answer = self._adapter.request(path, method, raise_exc=False, **more)
         if answer.status_code >= 400:
             raise Fault(_message(answer), answer.status_code)
@@ -97,7 +102,12 @@ class Client:
         from keystoneauth1.adapter import Adapter
         from openstack.config import OpenStackConfig
 
+        logging.getLogger("keystoneauth").addHandler(logging.NullHandler())  # what fails is raised as well, and told
         if self._dev_dir is not None:
+            if not (self._dev_dir / "clouds.yaml").is_file():
+                raise Fault(
+                    f"There is no dev cloud in {self._dev_dir}. Start one: calor dev --state-dir {self._dev_dir}"
+                )
             config = OpenStackConfig(config_files=[str(self._dev_dir / "clouds.yaml")], load_envvars=False)
             region = config.get_one(self._cloud or "calor")
         else:
@@ -114,18 +124,21 @@ class Client:
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
+def _readable(dev_dir: Path | None) -> Iterator[None]:
     """Faults of the way to the API as one line."""
-    from keystoneauth1.exceptions import ClientException
+    from keystoneauth1.exceptions import ClientException, ConnectFailure, DiscoveryFailure, MissingRequiredOptions
     from openstack.exceptions import ConfigException
 
     try:
         yield
+    except MissingRequiredOptions as exc:
+        raise Fault(f"No cloud is named, or its settings are incomplete ({exc}). {_HOW_TO_NAME}") from exc
     except ConfigException as exc:
-        raise Fault(
-            f"{exc} Name a cloud of clouds.yaml by --os-cloud or OS_CLOUD, set OS_AUTH_URL and its companions, "
-            "or point to a dev cloud by --dev."
-        ) from exc
+        raise Fault(f"{exc} {_HOW_TO_NAME}") from exc
+    except (ConnectFailure, DiscoveryFailure) as exc:
+        if dev_dir is None:
+            raise Fault(str(exc)) from exc
+        raise Fault(f"The dev cloud in {dev_dir} is not running; start it: calor dev --state-dir {dev_dir}") from exc
     except ClientException as exc:
         raise Fault(str(exc)) from exc
 

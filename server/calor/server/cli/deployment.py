@@ -109,11 +109,12 @@ def show(client: Client, run: str, shape: str) -> None:
 
 @deployment.command()
 @click.argument("run")
+@in_stack
 @click.option("-f", "--follow", is_flag=True, help="Go on until it ends.")
 @connecting
-def logs(client: Client, run: str, follow: bool) -> None:
+def logs(client: Client, run: str, stack: str | None, follow: bool) -> None:
     """Print what a deployment, or a run on demand, prints."""
-    _put_output(client, run, follow=follow)
+    _put_output(client, _ident(client, run, stack), follow=follow)
 
 
 def _put_output(client: Client, ident: str, *, follow: bool) -> None:

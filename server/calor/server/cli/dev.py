@@ -21,8 +21,16 @@ if TYPE_CHECKING:
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="Port of the cloud's APIs; 0: any free one. [default: 5000]"
 )
-@click.option("--orchestration-port", type=click.IntRange(0, 65535), help="[default: 8004, or free with --port 0]")
-@click.option("--cfn-port", type=click.IntRange(0, 65535), help="[default: 8000, or free with --port 0]")
+@click.option(
+    "--orchestration-port",
+    type=click.IntRange(0, 65535),
+    help="Port of the server's REST API. [default: 8004, or free with --port 0]",
+)
+@click.option(
+    "--cfn-port",
+    type=click.IntRange(0, 65535),
+    help="Port of the server's CloudFormation API. [default: 8000, or free with --port 0]",
+)
 @click.option(
     "--driver", type=click.Choice(["sandbox", "qemu", "record"]), help="What runs servers. [default: sandbox as root]"
 )

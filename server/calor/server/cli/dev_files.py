@@ -99,6 +99,7 @@ def progress(line: str) -> None:
 def greet(directory: Path, known: state.DevState, about: Mapping[str, Any]) -> None:
     """What runs, what it is and is not, and how to go on."""
     option = f" --state-dir {directory}" if directory != default_directory() else ""
+    enter = "" if known.driver == "record" else f"\n  calor dev shell{option} SERVER"  # nothing runs there to enter
     click.echo(
         f"""Calor's dev cloud is ready.
 
@@ -113,8 +114,7 @@ Servers are run by the driver `{known.driver}`.
 In another terminal:
   eval "$(calor dev env{option})"
   openstack server list
-  openstack stack create -t template.yaml --wait my-stack
-  calor dev shell{option} SERVER
+  openstack stack create -t template.yaml --wait my-stack{enter}
 Ctrl-C ends it; networks, volumes and servers are still there at the next start."""
     )
     sys.stdout.flush()

@@ -17,8 +17,7 @@ def state_dir_option(command: click.decorators.FC) -> click.decorators.FC:
         "directory",
         type=click.Path(file_okay=False, path_type=Path),
         callback=_chosen,
-        show_default="~/.local/state/calor/dev",
-        help="Where state, passwords and chosen ports lie.",
+        help="Where state, passwords and chosen ports lie. [default: ~/.local/state/calor/dev]",
     )(command)
 
 

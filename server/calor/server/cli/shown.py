@@ -46,7 +46,7 @@ def put_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(styled(str(cell)) if _is_status(cell) else Text(harmless(_text(cell))) for cell in row))
-    console().print(table)
+    _put(table)
 
 
 def put_facts(facts: Mapping[str, Any]) -> None:
@@ -56,7 +56,18 @@ def put_facts(facts: Mapping[str, Any]) -> None:
     table.add_column(overflow="fold")
     for name, value in facts.items():
         table.add_row(name, styled(value) if _is_status(value) else Text(harmless(_text(value))))
-    console().print(table)
+    _put(table)
+
+
+def _put(table: Table) -> None:
+    """Where it is not read on a terminal, without the blanks that fill the last column."""
+    out = console()
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as captured:
+        out.print(table)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def _is_status(value: Any) -> bool:
