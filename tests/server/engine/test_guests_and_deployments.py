@@ -54,6 +54,29 @@ async def test_a_failed_run_shows_its_code_and_last_lines(hosts: Any) -> None:
     assert "no such disk" in view.status_reason
 
 
+async def test_f076_what_the_hook_says_of_a_failure_stands_for_the_last_lines(hosts: Any) -> None:
+    stack = await hosts.create("worse", deployed())
+    who, _ = await guest_of(hosts, stack)
+    found = await polled(hosts, who)
+    reason = "task place the licence on localhost: non-zero return code: line1\nline2"
+    await hosts.orchestrator.guests.result(
+        who, {**result_of(found, code=2, deploy_stdout="PLAY RECAP"), "reason": reason}
+    )
+    view = await hosts.reached(stack, "CREATE_FAILED")
+    assert f"exited with non-zero status code: 2; {reason}" in view.status_reason
+    assert "PLAY RECAP" not in view.status_reason
+
+
+async def test_a_hook_that_knows_the_code_only_leaves_the_word_to_the_last_lines(hosts: Any) -> None:
+    stack = await hosts.create("plain", deployed())
+    who, _ = await guest_of(hosts, stack)
+    found = await polled(hosts, who)
+    body = {**result_of(found, code=3, deploy_stderr="a\nb"), "reason": "script hook: exit code 3: a\nb"}
+    await hosts.orchestrator.guests.result(who, body)
+    view = await hosts.reached(stack, "CREATE_FAILED")
+    assert "status code: 3; last lines: a\nb" in view.status_reason
+
+
 async def test_an_interrupted_run_is_a_failure(hosts: Any) -> None:
     stack = await hosts.create("cut", deployed())
     who, _ = await guest_of(hosts, stack)

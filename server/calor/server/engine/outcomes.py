@@ -1,5 +1,6 @@
 """What a guest's result means: COMPLETE or FAILED, and why. Pure (agents.json, ``signal_handling_in_engine``)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,9 @@ from calor.server.engine.reasons import bounded
 
 FINISHED, INTERRUPTED, CANCELLED = "finished", "interrupted", "cancelled"
 STANDARD = ("deploy_stdout", "deploy_stderr", "deploy_status_code")
+
+_GENERAL = re.compile(r"\S* hook: (exit code|killed by signal) \d+")
+"""How a hook's reason begins that says no more than the status code and the last lines do."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ def of_run(
         faults.insert(0, f"deploy_status_code : {body.get('reason') or 'the run ended without an exit status'}")
     if not faults:
         return Outcome("COMPLETE", "Outputs received", outputs)
-    return Outcome("FAILED", bounded(", ".join(faults) + _last_lines(given)), outputs)
+    return Outcome("FAILED", bounded(", ".join(faults) + (_hooks_reason(body) or _last_lines(given))), outputs)
 
 
 def kept(given: Mapping[str, Any], declared: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -54,6 +58,13 @@ def _faults(given: Mapping[str, Any], declared: Sequence[Mapping[str, Any]]) -> 
         if item.get("error_output") and name in given:
             faults.append(f"{name} : {given[name]}")
     return faults
+
+
+def _hooks_reason(body: Mapping[str, Any]) -> str:
+    """What the hook knows better than the end of the output: the task, the state or the tool that failed (F076)."""
+    reason = str(body.get("reason") or "").strip()
+    known = not reason or _GENERAL.match(reason) or (body.get("outputs") or {}).get("deploy_status_code") is None
+    return "" if known else "; " + bounded(reason, 1500)
 
 
 def _last_lines(given: Mapping[str, Any]) -> str:
