@@ -20,7 +20,7 @@ LIMIT_MINUTES = 30  # software emulation, beside other load
 SCRIPT = """\
 #!/bin/sh
 set -e
-command -v calor-agent >/dev/null && way=baked || way=fetched
+agent=$(command -v calor-agent) && ! grep -q " tool calor-agent " "$agent" && way=baked || way=fetched
 printf %s "$way" >"$heat_outputs_path.agent"
 printf %s "$word" | sha256sum | cut -d ' ' -f 1 | tr -d '\\n' >"$heat_outputs_path.digest"
 printf %s "$(systemctl is-active calor-agent.service) $(uname -r)" >"$heat_outputs_path.machine"
