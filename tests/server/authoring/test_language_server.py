@@ -119,7 +119,7 @@ async def test_diagnostics_come_while_typing_and_go_again(client: LanguageClient
             "flavor: {get_param: flavor}", "flavor: {get_param: flavour}"
         )
     )
-    found = await editor.told({"unknown-parameter"})
+    found = await editor.told({"unknown-parameter", "unknown-property"})
     assert (found[0].range.start.line, found[0].severity) == (12, types.DiagnosticSeverity.Error)
     editor.type(TEXT.replace("      length: 8", "      lenght: 8"))
     (problem,) = await editor.told({"unknown-property"})

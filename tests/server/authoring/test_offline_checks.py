@@ -235,3 +235,49 @@ def test_a_csar_archive_is_checked_as_its_template(tmp_path: Path) -> None:
         archive.writestr("definitions/disk.yaml", TOSCA.replace("lib/", "../lib/"))
         archive.writestr("lib/types.yaml", TYPES)
     assert run("validate", tmp_path / "disk.csar").exit_code == 0
+
+
+SEVERAL = """heat_template_version: 2021-04-16
+parameters:
+  size: {type: number, default: many}
+resources:
+  one:
+    type: OS::Heat::RandomString
+    depends_on: nobody
+    properties: {length: {get_param: sise}, lenght: 3}
+  two:
+    type: OS::Heat::RandomStrin
+    properties: {value: {list_join: [",", {get_param: sise}]}}
+  three:
+    type: OS::Heat::Value
+    properties: {value: {get_attr: [one, valeu]}}
+    properties: {value: {get_attr: [one, valeu]}}
+  four:
+    type: OS::Heat::RandomString
+    propertis: {length: 3}
+  five:
+    type: OS::Heat::Value
+    properties: {value: {get_file: 3, x: {get_param: size}}}
+outputs:
+  out: {value: {get_resource: fore}}
+"""
+
+
+def test_f107_faults_of_all_stages_are_told_together_each_once(folder: Path) -> None:
+    (folder / "several.yaml").write_text(SEVERAL)
+    strict = check(Wanted(template=folder / "several.yaml", strict=True))
+    assert sorted((problem.code, problem.line) for problem in strict.problems) == [
+        ("duplicate-key", 15),
+        ("parameter-value", 3),
+        ("unknown-attribute", 15),
+        ("unknown-key", 18),
+        ("unknown-parameter", 8),
+        ("unknown-parameter", 11),
+        ("unknown-property", 8),
+        ("unknown-resource", 7),
+        ("unknown-resource", 23),
+        ("unknown-type", 10),
+    ]
+    lax = check(Wanted(template=folder / "several.yaml"))
+    assert [one for one in strict.problems if one.code != "duplicate-key"] == lax.problems
+    assert [one.code for one in lax.warnings] == ["duplicate-key"]

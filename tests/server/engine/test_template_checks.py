@@ -1,6 +1,11 @@
 """What a request's templates are checked for before anything is stored, and what not."""
 
+from typing import Any
+
+import pytest
+
 from calor.server.engine.blueprint import draw, validate
+from calor.server.errors import InvalidInput
 from calor.server.resources import registry
 from calor.server.template import bind, parse_environment, parse_template
 
@@ -20,3 +25,26 @@ def test_a_template_resource_needs_no_property_that_parameter_defaults_give() ->
 def test_a_resource_that_exists_already_needs_no_properties() -> None:
     text = "heat_template_version: rocky\nresources: {box: {type: OS::Nova::Server, external_id: abc}}"
     assert validate(draw(bind(parse_template(text)), registry.installed(), {})) == []
+
+
+async def test_f107_a_server_tells_the_faults_of_all_stages_together_and_makes_nothing(engine: Any) -> None:
+    resources = {
+        "one": {"type": "OS::Heat::RandomString", "properties": {"length": {"get_param": "sise"}, "lenght": 3}},
+        "two": {"type": "OS::Heat::RandomStrin"},
+        "three": {"type": "OS::Heat::Value", "properties": {"value": {"get_attr": ["one", "valeu"]}}},
+    }
+    template = {
+        "heat_template_version": "2021-04-16",
+        "parameters": {"size": {"type": "number"}},
+        "resources": resources,
+    }
+    with pytest.raises(InvalidInput) as refused:
+        await engine.create("stages", template, parameters={"siz": 1})
+    assert sorted(problem.code for problem in refused.value.problems) == [
+        "missing-parameter",
+        "unknown-attribute",
+        "unknown-parameter",
+        "unknown-parameter",
+        "unknown-property",
+        "unknown-type",
+    ]

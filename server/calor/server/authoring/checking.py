@@ -24,6 +24,7 @@ from calor.server.template import (
     merge_environments,
     parse_environment,
     parse_template,
+    told_together,
 )
 from calor.server.tosca import Archive
 
@@ -108,7 +109,7 @@ def _template(wanted: Wanted, bundle: Bundle, report: Report) -> Template | None
             return _translated(tosca, name, wanted, bundle, report)
         text = wanted.read(path).content
         report.texts[name] = text
-        return parse_template(bundle.follow(text, path), file=name, strict=wanted.strict, limits=LIMITS)
+        return parse_template(bundle.follow(text, path), file=name, strict=wanted.strict, limits=LIMITS, lenient=True)
     except CalorError as error:
         report.problems += problems_of(error, name)
         return None
@@ -158,15 +159,12 @@ def _environment(wanted: Wanted, bundle: Bundle, report: Report) -> Environment 
 
 def _whole(template: Template, environment: Environment, wanted: Wanted, bundle: Bundle, report: Report) -> None:
     name = template.source.file
+    registry, unknown, faults = installed(), list[Problem](), list[Problem]()
     try:
-        model = _bound(template, environment, wanted, bundle)
-    except CalorError as error:
-        report.problems += problems_of(error, name)
-        return
-    registry, unknown = installed(), list[Problem]()
-    try:
-        report.blueprint = draw(model, registry, bundle.texts, unknown)
-        report.resources = check_tree(report.blueprint, registry, DEPTH, unknown).resources
+        with told_together(faults):
+            model = _bound(template, environment, wanted, bundle, faults)
+            report.blueprint = draw(model, registry, bundle.texts, unknown)
+            report.resources = check_tree(report.blueprint, registry, DEPTH, unknown).resources
     except CalorError as error:
         found = problems_of(error, name)
         is_let = {wanted.allow_unknown_types: UNKNOWN_TYPE}.get(True)
@@ -174,7 +172,9 @@ def _whole(template: Template, environment: Environment, wanted: Wanted, bundle:
         report.warnings += [problem for problem in found if problem.code == is_let]
 
 
-def _bound(template: Template, environment: Environment, wanted: Wanted, bundle: Bundle) -> Model:
+def _bound(
+    template: Template, environment: Environment, wanted: Wanted, bundle: Bundle, faults: list[Problem]
+) -> Model:
     return bind(
         template,
         environment,
@@ -182,6 +182,7 @@ def _bound(template: Template, environment: Environment, wanted: Wanted, bundle:
         pseudo=Pseudo(stack_name="stack", project_id="project", facade={}),
         files=bundle.texts,
         allow_missing=True,
+        faults=faults,
     )
 
 

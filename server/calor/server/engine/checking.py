@@ -15,7 +15,7 @@ from calor.server.errors import InvalidInput, NotSupported, Problem, RequestLimi
 from calor.server.identity import Caller
 from calor.server.store import queries
 from calor.server.store.rows import StackRow
-from calor.server.template import Pending
+from calor.server.template import Pending, told_together
 
 
 def taken(name: str) -> StackExists:
@@ -45,11 +45,13 @@ class Checks:
         settings = self._tools.settings
 
         def work() -> tuple[Blueprint, Findings]:
-            unknown: list[Problem] = []
-            drawn = self._blueprints.draw(
-                stack, wish.template, wish.environment, wish.given, wish.files, unknown=unknown
-            )
-            return drawn, check_tree(drawn, self._tools.registry, settings.max_nested_stack_depth, unknown)
+            unknown, faults = list[Problem](), list[Problem]()
+            with told_together(faults):
+                drawn = self._blueprints.draw(
+                    stack, wish.template, wish.environment, wish.given, wish.files, unknown=unknown, faults=faults
+                )
+                found = check_tree(drawn, self._tools.registry, settings.max_nested_stack_depth, unknown)
+            return drawn, found
 
         blueprint, findings = await self._tools.gate.beside(wish, work)
         limit, pending = settings.max_resources_per_stack, findings.pending

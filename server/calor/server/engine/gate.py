@@ -67,7 +67,10 @@ class Gate:
 def examine(request: StackRequest, max_template_size: int) -> None:
     """In a worker: do what the server will do. What is wrong is found again, and told, by the server."""
     limits = Limits(size=max_template_size)
-    template, environment = _quietly(lambda: parse_template(request.template or {}, limits=limits)), Environment()
+    template, environment = (
+        _quietly(lambda: parse_template(request.template or {}, limits=limits, lenient=True)),
+        Environment(),
+    )
     environment = _quietly(lambda: requests.environment_of(request)) or environment
     if template is not None:
         _bind(template, environment, request, request.parameters)
@@ -81,7 +84,14 @@ def _bind(template: Template, environment: Environment, request: StackRequest, g
     pseudo = Pseudo(facade={})
     _quietly(
         lambda: bind(
-            template, environment, given, pseudo=pseudo, files=request.files, allow_missing=True, ignore_unknown=True
+            template,
+            environment,
+            given,
+            pseudo=pseudo,
+            files=request.files,
+            allow_missing=True,
+            ignore_unknown=True,
+            faults=[],
         )
     )
 

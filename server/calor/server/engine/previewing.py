@@ -27,6 +27,7 @@ from calor.server.template import (
     mask,
     parse_environment,
     plain,
+    told_together,
 )
 from calor.server.template.properties import AllowedValues, Custom, Length, Modulo, Pattern, Range
 
@@ -148,9 +149,10 @@ def _gone(stack: StackRow, row: ResourceRow, properties: Mapping[str, Any]) -> d
 
 def of_validate(wish: Wish, registry: Registry, max_depth: int, *, show_nested: bool) -> Mapping[str, Any]:
     """Heat's validate answer. Raises `InvalidInput` with all problems."""
-    model = bind(wish.template, wish.environment, wish.given, files=wish.files, allow_missing=True)
-    unknown: list[Problem] = []
-    check_tree(draw(model, registry, wish.files, unknown), registry, max_depth, unknown)
+    unknown, faults = list[Problem](), list[Problem]()
+    with told_together(faults):
+        model = bind(wish.template, wish.environment, wish.given, files=wish.files, allow_missing=True, faults=faults)
+        check_tree(draw(model, registry, wish.files, unknown), registry, max_depth, unknown)
     groups = [
         {"label": group.label, "description": group.description, "parameters": list(group.parameters)}
         for group in wish.template.parameter_groups

@@ -72,7 +72,7 @@ def parsed(template: Mapping[str, Any] | str, settings: Settings, file: str = "t
             f"max_template_size: a template may have {settings.max_template_size} bytes, this one has "
             f"{len(template.encode('utf-8', 'surrogatepass'))}."
         )
-    return parse_template(template, file=file, limits=Limits(size=settings.max_template_size))
+    return parse_template(template, file=file, limits=Limits(size=settings.max_template_size), lenient=True)
 
 
 def environment_of(request: StackRequest) -> Environment:

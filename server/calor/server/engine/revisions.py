@@ -72,6 +72,7 @@ class Blueprints:
         *,
         allow_missing: bool = False,
         stored: bool = False,
+        faults: list[Problem] | None = None,
     ) -> Blueprint:
         """See `blueprint.draw` and `template.bind`."""
         pseudo = Pseudo(
@@ -82,7 +83,14 @@ class Blueprints:
             facade=facade,
         )
         model = bind(
-            template, environment, given, pseudo=pseudo, files=files, allow_missing=allow_missing, stored=stored
+            template,
+            environment,
+            given,
+            pseudo=pseudo,
+            files=files,
+            allow_missing=allow_missing,
+            stored=stored,
+            faults=faults,
         )
         return draw(model, self._registry, files, unknown)
 

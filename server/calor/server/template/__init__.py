@@ -35,6 +35,7 @@ from calor.server.template.model import (
     Template,
 )
 from calor.server.template.parameters import immutable_changes
+from calor.server.template.stages import told_together
 from calor.server.template.values import UNKNOWN, Plain, Secret, Unknown, has_secret, has_unknown, mask, plain, reveal
 
 __all__ = [
@@ -77,4 +78,5 @@ __all__ = [
     "resolve",
     "reveal",
     "select",
+    "told_together",
 ]

@@ -22,6 +22,7 @@ from calor.server.template.model import (
 )
 from calor.server.template.nearest import did_you_mean
 from calor.server.template.source import Faults
+from calor.server.template.stages import can_go_on
 from calor.server.template.values import ABSENT, UNKNOWN, Plain, reveal
 
 _CFN_REGION = "ap-southeast-1"  # what Heat shows where no region is configured
@@ -37,16 +38,18 @@ def bind(
     allow_missing: bool = False,
     ignore_unknown: bool = False,
     stored: bool = False,
+    faults: list[Problem] | None = None,
 ) -> Model:
     """Resolve the parameters, evaluate the conditions, drop what they disable, evaluate what needs no resource.
 
     ``given`` (the request's parameters) wins over the environment's. ``allow_missing`` is for ``template
     validate``: parameters without a value are UNKNOWN. ``ignore_unknown`` is for nested templates, whose
     environment holds parameters of others. ``stored`` is for a template that a stack has already, whose hidden
-    default may be the mask itself. Raises `InvalidInput` with all problems.
+    default may be the mask itself. ``faults`` takes what is wrong where the rest can be judged without it; those
+    values are UNKNOWN then. Raises `InvalidInput` with all problems.
     """
     binder = _Binder(template, environment or Environment(), given or {}, pseudo or Pseudo(), files or {})
-    binder.stored = stored
+    binder.stored, binder.told = stored, faults
     return binder.bind(allow_missing=allow_missing, ignore_unknown=ignore_unknown)
 
 
@@ -65,11 +68,13 @@ class _Binder:
         self.pseudo = pseudo
         self.files = files
         self.faults = Faults(template.source)
+        self.faults.extend(template.faults)
         self.stored = False
+        self.told: list[Problem] | None = None
 
     def bind(self, *, allow_missing: bool, ignore_unknown: bool) -> Model:
         values = self._parameters(allow_missing=allow_missing, ignore_unknown=ignore_unknown)
-        self.faults.raise_any()
+        self._tell()
         known = {name: parameter.value for name, parameter in values.items()}
         conditions = Conditions(self.template)
         at = Evaluation(
@@ -90,7 +95,7 @@ class _Binder:
             for name, item in self.template.outputs.items()
             if self._enabled(item, at, conditions)
         }
-        self.faults.raise_any()
+        self._tell(last=True)
         return Model(
             template=self.template,
             environment=self.environment,
@@ -102,6 +107,13 @@ class _Binder:
             pending=tuple(entry for parameter in values.values() for entry in parameters.pending(parameter)),
             warnings=(*self.template.warnings, *self.environment.warnings),
         )
+
+    def _tell(self, *, last: bool = False) -> None:
+        """Raise what was found, unless the rest can be judged without it and somebody takes it."""
+        if self.told is None or not can_go_on(self.faults.problems):
+            self.faults.raise_any()
+        elif last:
+            self.told.extend(self.faults.problems)
 
     # --- parameters -------------------------------------------------------------------------------------
 
@@ -127,6 +139,7 @@ class _Binder:
                 where = " by default" if origin is Origin.DEFAULT else f" (from {origin.value})"
                 message = f"The parameter {name!r} got a wrong value{where}: {bad}."
                 self.faults.add(message, self.template.path("parameters", name), code="parameter-value")
+                found[name] = parameters.effective(schema, UNKNOWN, origin, hidden=hidden)
             self._check_default(schema, origin)
         return found
 
@@ -218,12 +231,25 @@ class _Binder:
         )
 
     def _map(self, tree: Any, at: Evaluation) -> Any:
+        before = len(self.faults.problems)
         value = self._guarded(lambda: at.value(tree))
         if isinstance(value, Function | Mapping):
             return value
+        if len(self.faults.problems) > before and isinstance(tree, Mapping):
+            return self._readable(tree, at)
         if value is not None and value is not UNKNOWN and isinstance(tree, Function):
             self.faults.extend(tree.fault("a map is wanted here.").problems)
         return {}
+
+    def _readable(self, tree: Mapping[Any, Any], at: Evaluation) -> Mapping[Any, Any]:
+        """The map without what its wrong values would be."""
+        found: dict[Any, Any] = {}
+        for key, part in tree.items():
+            try:
+                found |= at.value({key: part})
+            except InvalidInput:
+                found[key] = UNKNOWN
+        return found
 
     def _policy(self, item: ResourceDefinition, at: Evaluation) -> DeletionPolicy:
         if item.external_id is not None:

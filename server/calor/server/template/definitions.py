@@ -112,7 +112,7 @@ class _Definition:
                 self.faults.add(
                     f"There is no resource {name!r}{did_you_mean(name, known)}.", path, code="unknown-resource"
                 )
-        return tuple(dict.fromkeys(texts))
+        return tuple(name for name in dict.fromkeys(texts) if name in known)
 
     def _deletion_policy(self) -> Any:
         word = self._word("deletion_policy")

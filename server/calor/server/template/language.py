@@ -11,6 +11,7 @@ from calor.server.template.model import Names, ParameterGroup, ParameterSchema, 
 from calor.server.template.nearest import did_you_mean
 from calor.server.template.reader import Limits, read_or_take
 from calor.server.template.source import Faults
+from calor.server.template.stages import can_go_on
 from calor.server.template.trees import TreeParser
 from calor.server.template.values import Plain, plain, shape
 
@@ -18,11 +19,17 @@ __all__ = ["Limits", "parse_template"]
 
 
 def parse_template(
-    text: str | Mapping[str, Any], *, file: str = "template", strict: bool = False, limits: Limits | None = None
+    text: str | Mapping[str, Any],
+    *,
+    file: str = "template",
+    strict: bool = False,
+    limits: Limits | None = None,
+    lenient: bool = False,
 ) -> Template:
     """Parse text or an already parsed mapping. Raises `InvalidInput` with all problems, `RequestLimitExceeded`.
 
-    ``strict`` makes warnings (a duplicate key) errors.
+    ``strict`` makes warnings (a duplicate key) errors. ``lenient``: faults that leave the rest readable are kept in the
+    template for `bind` to tell, together with what it finds (`stages`).
     """
     root, faults, warnings = read_or_take(text, file=file, limits=limits or Limits(), strict=strict, what="template")
     dialect = _dialect(root, faults)
@@ -52,8 +59,10 @@ def parse_template(
         source=faults.source,
         names=names,
         warnings=warnings,
+        faults=tuple(faults.problems),
     )
-    faults.raise_any()
+    if not (lenient and can_go_on(faults.problems)):
+        faults.raise_any()
     return template
 
 

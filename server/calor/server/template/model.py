@@ -113,6 +113,8 @@ class Template:
     names: Names
     mappings: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Problem, ...] = ()
+    faults: tuple[Problem, ...] = ()
+    """What is wrong with it, of a template that was read leniently: to bind it tells them."""
 
     @functools.cached_property
     def raw(self) -> Mapping[str, Any]:

@@ -374,7 +374,7 @@ def read_or_take(
     Raises `InvalidInput` where it is no mapping. An empty text is an empty mapping.
     """
     if isinstance(text, str):
-        reading = read(text, file=file, limits=limits, strict=strict)
+        reading = read(text, file=file, limits=limits)
         root, warnings = reading.root, reading.warnings
     else:
         root, warnings = text, ()
@@ -384,4 +384,7 @@ def read_or_take(
     if not isinstance(root, dict):
         message = f"The {what} must be a map, not {shape(plain(root))}."
         raise InvalidInput([Problem(message=message, file=file, code="not-a-map")])
-    return root, Faults(Source(file, root)), warnings
+    faults = Faults(Source(file, root))
+    if strict:
+        faults.extend(warnings)
+    return root, faults, () if strict else warnings

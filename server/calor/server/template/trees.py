@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from calor.server.template.functions.base import Function, Site
+from calor.server.template.functions.base import Faulty, Function, Site
 from calor.server.template.functions.versions import Kind, Table
 from calor.server.template.model import Names
 from calor.server.template.nearest import did_you_mean
@@ -56,6 +56,7 @@ class TreeParser:
                         (*path, name),
                         code="removed-function",
                     )
+                    return Faulty(name, None, self.site, (*path, name))
             return {key: self._value(value, (*path, key), faults) for key, value in written.items()}
         if isinstance(written, list):
             return [self._value(value, (*path, number), faults) for number, value in enumerate(written)]
@@ -64,9 +65,10 @@ class TreeParser:
     def _call(self, kind: Kind, name: str, args: Any, path: Path, faults: Faults, parse: Any) -> Function:
         place = (*path, name)
         call = kind(name, args if kind.lazy else parse(args, place, faults), self.site, place)
-        for message in call.check():
+        wrong = list(call.check())
+        for message in wrong:
             faults.add(f"{name}: {message}", place, code=call.code_of(message))
-        return call
+        return Faulty(name, None, self.site, place) if wrong else call
 
     def _condition(self, written: Any, path: Path, faults: Faults) -> Any:
         if isinstance(written, bool | str):

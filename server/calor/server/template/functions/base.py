@@ -109,6 +109,15 @@ class Function:
         )
 
 
+class Faulty(Function):
+    """A call that was told to be wrong: its value is not known."""
+
+    __slots__ = ()
+
+    def call(self, at: "Evaluation") -> Any:
+        return UNKNOWN
+
+
 def has_call(tree: Any) -> bool:
     """Whether a function is left in the tree."""
     if type(tree) in LEAVES:
