@@ -25,8 +25,8 @@ def configuration() -> str:
         "`calor server` reads `/etc/calor/calor.conf` or each `--config-file`. All options, with their defaults"
         " (`calor config sample` prints the same). Other sections and options are ignored, but named in the log at the"
         " start, each with the nearest that there is; `calor config check`"
-        " tells them beforehand, with every file that cannot be used; with `--connect` it also logs in at Keystone as the"
-        " service user and opens the database."
+        " tells them beforehand, with every file that cannot be used; with `--connect` it also logs in at Keystone as"
+        " the service user and opens the database."
     )
     return f"# Configuration\n\n{MADE}\n{head}\n\n```ini\n{sample().strip()}\n```\n"
 
