@@ -97,12 +97,15 @@ sandbox_packages() {
 # What the tests call beside that. The database servers run as private ones, in folders of their own.
 test_packages() {
     sandbox_packages
-    packages openssl graphviz:dot haproxy:/usr/sbin/haproxy mmdebstrap postgresql:/usr/lib/postgresql/*/bin/initdb mariadb-server-core:mariadbd \
-        mariadb-client-core:mariadb
+    packages openssl graphviz:dot haproxy:/usr/sbin/haproxy mmdebstrap iputils-ping:ping \
+        postgresql:/usr/lib/postgresql/*/bin/initdb mariadb-server-core:mariadbd mariadb-client-core:mariadb \
+        qemu-system-x86:qemu-system-x86_64 qemu-utils:qemu-img e2fsprogs:mke2fs grub-common:grub-mkimage \
+        grub-pc-bin:/usr/lib/grub/i386-pc/boot.img
     hook_packages
 }
 
 # The tools that the agent's hooks are tested with; no daemon among them, and nothing starts.
 hook_packages() {
-    packages git puppet-agent:puppet hiera docker-compose podman runc busybox-static:busybox
+    packages git puppet-agent:puppet hiera docker-compose podman runc busybox-static:busybox \
+        gcc libc6-dev:/usr/include/stdio.h python3-dev:/usr/include/python3*/Python.h  # salt is compiled
 }

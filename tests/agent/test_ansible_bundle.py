@@ -87,7 +87,7 @@ def test_f190_the_task_that_runs_is_told(server, with_ansible, deployment, event
     assert server.result("run-t", 60)["outputs"]["deploy_status_code"] == 0
 
 
-def test_f075_vaults_inventories_check_mode_and_privileges(server, with_ansible, deployment):
+def test_f075_vaults_inventories_check_mode_and_privileges(server, with_ansible, deployment, eventually):
     vault = encrypted(with_ansible.root, "swordfish", "treasure: gold")
     other = encrypted(with_ansible.root, "barracuda", "pearls: twelve", "deep")
     play = (
@@ -114,6 +114,7 @@ def test_f075_vaults_inventories_check_mode_and_privileges(server, with_ansible,
     assert done["outputs"]["deploy_status_code"] == 0, done
     assert "gold twelve 81" in done["outputs"]["deploy_stdout"]
     assert "made" not in done["outputs"], "check mode makes nothing"
+    eventually(lambda: not list((with_ansible.root / "var/lib/calor/outbox").iterdir()))
     left = [path for path in with_ansible.root.rglob("*") if path.is_file() and "runs/" not in str(path)]
     assert not [path for path in left if b"swordfish" in path.read_bytes() or b"barracuda" in path.read_bytes()]
 
