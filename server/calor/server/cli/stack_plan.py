@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import yaml
 
 from calor.server.cli.client import Client, connecting
 from calor.server.cli.sources import quoting
@@ -46,21 +47,34 @@ def plan(
     if shape == "json":
         click.echo(json.dumps(found, indent=2))
     else:
-        for line in lines(found, _command(found, click.get_current_context())):
+        for line in lines(found, _command(found, click.get_current_context(), body.get("template"))):
             click.echo(line)
     if detailed_exitcode and any(step["action"] != "none" for step in found["steps"]):
         raise click.exceptions.Exit(2)
 
 
-def _command(found: Mapping[str, Any], context: click.Context) -> str:
-    """The update that is bound to the plan, with the files and values that the plan was asked with."""
+def _hidden(template: Any) -> set[str] | None:
+    """The names of the hidden parameters of a template as it is sent; None where it is not sent or not read here."""
+    try:
+        read = yaml.safe_load(template) if isinstance(template, str) else template
+        declared = read.get("parameters") or read.get("Parameters") or {}
+        hidden = {name: one.get("hidden") or one.get("NoEcho") for name, one in declared.items()}
+    except (yaml.YAMLError, AttributeError):
+        return None
+    return {name for name, value in hidden.items() if str(value).lower() not in ("none", "false", "no", "off", "0")}
+
+
+def _command(found: Mapping[str, Any], context: click.Context, template: Any) -> str:
+    """The update that is bound to the plan, with the files and values that the plan was asked with; a plan is shown to
+    others, so that the value of a hidden parameter is left to be typed."""
     given, words = context.params, ["calor", "stack", "update", "--plan", str(found["id"])]
     words += ["--existing"] if given["existing"] else []
     words += ["-t", str(given["template"])] if given["template"] else []
     words += [word for path in given["environments"] for word in ("-e", str(path))]
-    for name in ("parameters", "parameter_files"):
-        option = f"--{name.replace('_', '-').removesuffix('s')}"
-        words += [word for key, value in given[name].items() for word in (option, f"{key}={value}")]
+    secret = _hidden(template)
+    for key, value in given["parameters"].items():
+        words += ["--parameter", f"{key}={'******' if secret is None or key in secret else value}"]
+    words += [word for key, file in given["parameter_files"].items() for word in ("--parameter-file", f"{key}={file}")]
     words += ["--os-cloud", given["os_cloud"]] if given["os_cloud"] else []
     words += ["--dev", str(given["dev_dir"])] if given["dev_dir"] else []
     return shlex.join([*words, str(found["stack_name"])])
