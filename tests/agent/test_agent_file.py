@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from calor.server.engine import agent_file
+from calor.server.engine.guests import agent_file
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from calor.server.engine import agent_file
+from calor.server.engine.guests import agent_file
 
 DATA = agent_file._tree("agent") / "data"
 

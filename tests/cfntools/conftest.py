@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from calor.cfntools import fetching, metadata
-from calor.server.engine import agent_file
+from calor.server.engine.guests import agent_file
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "calor" / "cfntools-machine-1"
 PACKAGES = "python3,python3-pip,rpm,dnf,zypper,createrepo-c,ruby,sysv-rc,bzip2,xz-utils,unzip,curl,procps"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from calor.server.engine import agent_file
+from calor.server.engine.guests import agent_file
 
 pytestmark = pytest.mark.slow
 

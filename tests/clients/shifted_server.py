@@ -5,7 +5,7 @@ import runpy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from calor.server.engine.clock import SystemClock
+from calor.server.engine.durable.clock import SystemClock
 
 SHIFT = Path(os.environ["CALOR_SHIFT"])
 

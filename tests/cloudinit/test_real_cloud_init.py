@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from calor.cloudinit import AgentBoot, CfnEndpoint, MimePart, UserDataFormat, cloud_config, multipart_mime, render
-from calor.server.engine.agent_file import build
+from calor.server.engine.guests.agent_file import build
 
 pytestmark = [pytest.mark.slow, pytest.mark.root]
 CFN = CfnEndpoint(url="http://192.0.2.1:8000/v1/")

@@ -8,7 +8,7 @@ from typing import Any
 import tosca_records
 from judging import Judge, Verdict, attempt
 
-from calor.server.engine.blueprint import draw, validate
+from calor.server.engine.revision.blueprint import draw, validate
 from calor.server.errors import CalorError, InvalidInput, Problem
 from calor.server.plan import build_graph
 from calor.server.resources import registry

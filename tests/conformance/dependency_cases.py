@@ -5,7 +5,7 @@ from typing import Any
 
 from judging import Judge, Verdict, attempt
 
-from calor.server.engine.kinds import Kinds
+from calor.server.engine.revision.kinds import Kinds
 from calor.server.errors import StackValidationFailed
 from calor.server.plan import build_graph
 from calor.server.resources import registry

@@ -6,9 +6,9 @@ from typing import Any
 
 from judging import Judge, Verdict, attempt
 
-from calor.server.engine import previewing
-from calor.server.engine.kinds import Kinds
-from calor.server.engine.requests import Wish
+from calor.server.engine.planning import previewing
+from calor.server.engine.revision.kinds import Kinds
+from calor.server.engine.revision.requests import Wish
 from calor.server.errors import BadRequest
 from calor.server.resources import registry
 from calor.server.resources.lookup import Lookup

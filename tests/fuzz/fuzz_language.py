@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from calor.server.engine.blueprint import draw, validate
+from calor.server.engine.revision.blueprint import draw, validate
 from calor.server.errors import CalorError
 from calor.server.resources.registry import installed
 from calor.server.template import NothingKnown, bind, mask, parse_environment, parse_template, resolve

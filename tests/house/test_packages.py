@@ -57,7 +57,7 @@ def test_the_guest_parts_install_without_a_dependency_and_answer_from_anywhere(w
 
 
 def test_the_agents_file_runs_isolated_on_every_python_at_hand(tmp_path: Path) -> None:
-    from calor.server.engine import agent_file
+    from calor.server.engine.guests import agent_file
 
     place = tmp_path / "agent.pyz"
     place.write_bytes(agent_file.build().content)

@@ -13,7 +13,8 @@ from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 
 from calor.server.cli import client as client_module
-from calor.server.cli import main, stack_watch
+from calor.server.cli import main
+from calor.server.cli.stack import watch
 
 HOT = "heat_template_version: 2021-04-16\n"
 FAILING = "{type: OS::Heat::TestResource, properties: {fail: true, value: x}}"
@@ -28,7 +29,7 @@ async def test_a_creation_that_was_rolled_back_shows_its_cause_and_ends_with_1(
 ) -> None:
     (tmp_path / "in.yaml").write_text(f"{HOT}resources:\n  deep: {FAILING}\n")
     (tmp_path / "t.yaml").write_text(f"{HOT}resources:\n  group: {{type: in.yaml}}\n")
-    monkeypatch.setattr(stack_watch, "PERIOD", 0.05)
+    monkeypatch.setattr(watch, "PERIOD", 0.05)
     async with TestServer(app_of(real_engine)) as server:
         url = str(server.make_url("/v1/proj1"))
         own = Adapter(Session(Token(url, "member:proj1")), endpoint_override=url)

@@ -9,9 +9,10 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from calor.server.cli import dev_files, main
+from calor.server.cli import main
+from calor.server.cli.dev import files
 from calor.server.cli.shown import put_facts, put_table
-from calor.server.cli.stack_failures import put_failure
+from calor.server.cli.stack.failures import put_failure
 from calor.server.devcloud.state import Ports, new_state
 
 
@@ -84,5 +85,5 @@ def test_the_banner_recommends_a_shell_only_where_servers_run(
     driver: str, is_told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     about: dict[str, Any] = {"is": "a", "is_not": "b"}
-    dev_files.greet(tmp_path, new_state(Ports(cloud=1, orchestration=2, cfn=3), driver), about)
+    files.greet(tmp_path, new_state(Ports(cloud=1, orchestration=2, cfn=3), driver), about)
     assert ("calor dev shell" in capsys.readouterr().out) is is_told

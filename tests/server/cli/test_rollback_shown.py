@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from calor.server.cli import client as client_module
-from calor.server.cli import main, stack_watch
+from calor.server.cli import main
+from calor.server.cli.stack import watch
 
 HOT = "heat_template_version: 2021-04-16\n"
 
@@ -63,7 +64,7 @@ class Api:
 @pytest.fixture
 def rolled_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_module, "Client", Api())
-    monkeypatch.setattr(stack_watch, "PERIOD", 0)
+    monkeypatch.setattr(watch, "PERIOD", 0)
 
 
 def calor(*words: str) -> Result:

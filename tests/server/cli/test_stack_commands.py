@@ -14,10 +14,11 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from calor.server.cli import client as client_module
-from calor.server.cli import main, stack_watch
+from calor.server.cli import main
 from calor.server.cli.client import Fault
 from calor.server.cli.shown import harmless
-from calor.server.cli.stack_logs import Lines
+from calor.server.cli.stack import watch
+from calor.server.cli.stack.logs import Lines
 from calor.server.cli.template_files import Gathered
 
 Answer = Callable[[str, str, Mapping[str, Any]], Any]
@@ -57,7 +58,7 @@ class Api:
 def api(monkeypatch: pytest.MonkeyPatch) -> Api:
     found = Api()
     monkeypatch.setattr(client_module, "Client", found)
-    monkeypatch.setattr(stack_watch, "PERIOD", 0)
+    monkeypatch.setattr(watch, "PERIOD", 0)
     return found
 
 
@@ -185,9 +186,9 @@ def test_the_tree_has_nested_resources_below_theirs_with_instances_and_steps() -
     guest = {"stack_id": "shop-id", "resource_name": "web", "state": "running"}
     ended = run(id="x1", on_demand_of="d1", state="FINISHED", step="")
     progress = {"guests": [guest], "deployments": [run(), ended]}
-    picture = stack_watch.Picture("shop", "CREATE_IN_PROGRESS", "", "", resources, progress)
+    picture = watch.Picture("shop", "CREATE_IN_PROGRESS", "", "", resources, progress)
     screen = Console(file=io.StringIO(), width=80)
-    screen.print(stack_watch.tree_of(picture))
+    screen.print(watch.tree_of(picture))
     assert screen.file.getvalue().splitlines() == [  # type: ignore[attr-defined]  # a StringIO
         "shop  CREATE_IN_PROGRESS",
         "├── web  CREATE_COMPLETE  running",
@@ -199,7 +200,7 @@ def test_the_tree_has_nested_resources_below_theirs_with_instances_and_steps() -
 
 def test_on_a_terminal_the_tree_and_the_newest_lines_are_shown(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
-    monkeypatch.setattr(stack_watch, "console", lambda: screen)
+    monkeypatch.setattr(watch, "console", lambda: screen)
     here = "/stacks/shop/shop-id"
     api.answers["GET", here] = stack("CREATE_COMPLETE")
     api.answers["GET", f"{here}/progress"] = {"guests": [], "deployments": []}

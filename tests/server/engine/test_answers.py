@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from calor.server.engine.views import EventQuery, StackQuery, StackRequest
+from calor.server.engine.contract.views import EventQuery, StackQuery, StackRequest
 from calor.server.errors import BadRequest, EntityNotFound, InvalidInput, RequestLimitExceeded, ResourceNotAvailable
 from calor.server.identity import Caller
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from calor.server.engine.views import EventQuery, StackIdentity
+from calor.server.engine.contract.views import EventQuery, StackIdentity
 from calor.server.errors import EntityNotFound, InvalidBreakPointHook
 from calor.server.identity import Caller
 
@@ -171,7 +171,7 @@ async def test_a_time_out_ends_a_pause_and_a_complete_resource_stays_complete(wo
     stack = await engine.create("s", template(), environment=hooks("post-create"), timeout_mins=1)
     await paused(engine, stack, "post-create")
     operation = engine.orchestrator._trees.find(stack.id)
-    from calor.server.engine.operation import TIMED_OUT
+    from calor.server.engine.reconcile.operation import TIMED_OUT
 
     operation._run.stop_all(TIMED_OUT)
     view = await engine.reached(stack, "CREATE_FAILED")

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from calor.server.cloud.errors import CloudFailed
-from calor.server.engine import key_check
-from calor.server.engine.views import StackRequest
+from calor.server.engine.contract.views import StackRequest
+from calor.server.engine.durable import key_check
 from calor.server.errors import EntityNotFound, InvalidInput
 from calor.server.identity import Caller, Keys
 from calor.server.resources.lookup import Lookup
@@ -139,7 +139,7 @@ async def test_f164_f173_a_hidden_value_is_in_no_answer_event_or_table(engine: A
     ]
     shown.append(await engine.stacks.environment(USER, stack.name, stack.id))
     shown.append(await engine.stacks.template(USER, stack.name, stack.id))
-    from calor.server.engine.views import EventQuery
+    from calor.server.engine.contract.views import EventQuery
 
     shown.append(await engine.orchestrator.events.list(USER, stack.name, stack.id, None, EventQuery()))
     same = StackRequest(template=template, **request)

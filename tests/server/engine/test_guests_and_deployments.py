@@ -9,8 +9,8 @@ import pytest
 from agent_hosts import deployed, exists, guest_of, hot, polled, result_of
 from engine_world import USER
 
-from calor.server.engine.identities import StackGuests
-from calor.server.engine.operation import TIMED_OUT
+from calor.server.engine.guests.identities import StackGuests
+from calor.server.engine.reconcile.operation import TIMED_OUT
 from calor.server.errors import (
     Conflict,
     EntityNotFound,

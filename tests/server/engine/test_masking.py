@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from calor.server.engine.masking import MASK, Masker
-from calor.server.engine.run_secrets import secret_leaves
+from calor.server.engine.guests.masking import MASK, Masker
+from calor.server.engine.guests.run_secrets import secret_leaves
 from calor.server.template import Secret
 
 SECRET = "s3cret-w0rd"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from calor.server.engine.plan_views import PlannedStep, PlanView
-from calor.server.engine.views import StackQuery, StackRequest
+from calor.server.engine.contract.plan_views import PlannedStep, PlanView
+from calor.server.engine.contract.views import StackQuery, StackRequest
 from calor.server.errors import EntityNotFound, PlanOutdated
 from calor.server.identity import Caller
 from calor.server.resources.heat.stand_in import TestResource

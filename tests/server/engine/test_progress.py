@@ -10,9 +10,9 @@ import pytest
 from agent_hosts import deployed, exists, guest_of, polled, result_of
 from engine_world import USER, running
 
-from calor.server.engine.masking import MASK
-from calor.server.engine.progress_views import OutputQuery, RunState
-from calor.server.engine.run_states import percent_of
+from calor.server.engine.contract.progress_views import OutputQuery, RunState
+from calor.server.engine.guests.masking import MASK
+from calor.server.engine.services.run_states import percent_of
 from calor.server.errors import BadRequest, Conflict, EntityNotFound, Forbidden
 from calor.server.identity import Caller
 from calor.server.store import queries
@@ -204,7 +204,7 @@ async def test_output_of_an_agent_that_does_not_stream_is_there_once_it_has_ende
 
 
 async def test_only_the_tail_of_endless_output_is_kept(hosts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calor.server.engine.run_outputs.KEPT", 1000)
+    monkeypatch.setattr("calor.server.engine.guests.run_outputs.KEPT", 1000)
     stack, who, found = await started(hosts)
     for number in range(20):
         await sent(hosts, who, found, b"%099d\n" % number, number * 100)

@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calor.server.engine import failing, legality, naming, outcomes, reasons
-from calor.server.engine.bench import Batch
-from calor.server.engine.hub import Hub
-from calor.server.engine.leases import Process
-from calor.server.engine.scope import follow
-from calor.server.engine.stopping import Stop, StopKind, Stopped, StopReason
-from calor.server.engine.walk import Key, Walk
+from calor.server.engine.durable import reasons
+from calor.server.engine.durable.hub import Hub
+from calor.server.engine.durable.leases import Process
+from calor.server.engine.guests import outcomes
+from calor.server.engine.reconcile import failing
+from calor.server.engine.reconcile.bench import Batch
+from calor.server.engine.reconcile.stopping import Stop, StopKind, Stopped, StopReason
+from calor.server.engine.reconcile.walk import Key, Walk
+from calor.server.engine.revision import naming
+from calor.server.engine.revision.scope import follow
+from calor.server.engine.services import legality
 
 
 @given(st.lists(st.sets(st.integers(0, 30), max_size=4), min_size=1, max_size=30))

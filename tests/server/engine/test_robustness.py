@@ -9,7 +9,7 @@ from cloud_things import ERRORS, hot, plain, thing
 from engine_world import USER
 
 from calor.server.cloud.errors import CloudConflict, CloudUncertain
-from calor.server.engine.views import StackQuery
+from calor.server.engine.contract.views import StackQuery
 
 
 async def test_replacement_keeps_the_old_until_the_new_is_ready(things: Any, world: Any) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from calor.server.engine.blueprint import draw, validate
+from calor.server.engine.revision.blueprint import draw, validate
 from calor.server.errors import InvalidInput
 from calor.server.resources import registry
 from calor.server.template import bind, parse_environment, parse_template

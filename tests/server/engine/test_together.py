@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from calor.server.engine.views import Status
+from calor.server.engine.contract.views import Status
 from calor.server.resources.heat.value import Value, ValueProps
 from calor.server.store import queries
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from calor.server.engine.views import StackRequest
+from calor.server.engine.contract.views import StackRequest
 from calor.server.errors import EntityNotFound, InvalidInput
 from calor.server.identity import Caller
 

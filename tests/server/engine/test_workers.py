@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from calor.server.engine.gate import Gate
+from calor.server.engine.contract.views import StackRequest
+from calor.server.engine.revision.gate import Gate
 from calor.server.engine.settings import Settings
-from calor.server.engine.views import StackRequest
-from calor.server.engine.workers import WorkerLimits, Workers
+from calor.server.engine.workers.workers import WorkerLimits, Workers
 from calor.server.errors import InvalidInput, RequestLimitExceeded
 from calor.server.template import parse_template
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from calor.server import store
+from calor.server.engine.contract.views import StackRequest, Status
 from calor.server.engine.orchestrator import Orchestrator
 from calor.server.engine.settings import Settings
-from calor.server.engine.views import StackRequest, Status
 from calor.server.identity import Caller, Keys
 from calor.server.resources.registry import installed
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from calor.server.engine.blueprint import draw
-from calor.server.engine.nested_checks import check_tree
+from calor.server.engine.revision.blueprint import draw
+from calor.server.engine.revision.nested_checks import check_tree
 from calor.server.errors import CalorError, InvalidInput, RequestLimitExceeded
 from calor.server.resources.registry import installed
 from calor.server.template import bind, parse_environment, parse_template

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from calor.server.engine.gate import Gate
+from calor.server.engine.contract.views import StackRequest
+from calor.server.engine.revision.gate import Gate
+from calor.server.engine.revision.translating import translate_here
 from calor.server.engine.settings import Settings
-from calor.server.engine.translating import translate_here
-from calor.server.engine.views import StackRequest
-from calor.server.engine.workers import Workers
+from calor.server.engine.workers.workers import Workers
 from calor.server.errors import InvalidInput, NotSupported
 from calor.server.template import Limits
 from calor.server.tosca import gather, is_tosca, recognition

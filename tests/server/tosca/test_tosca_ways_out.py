@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from calor.server.engine.translating import CLOSED, Translator
-from calor.server.engine.views import StackRequest
-from calor.server.engine.workers import WorkerLimits, Workers
+from calor.server.engine.contract.views import StackRequest
+from calor.server.engine.revision.translating import CLOSED, Translator
+from calor.server.engine.workers.workers import WorkerLimits, Workers
 from calor.server.errors import InvalidInput, RequestLimitExceeded
 
 pytestmark = pytest.mark.slow

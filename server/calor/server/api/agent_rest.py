@@ -7,7 +7,7 @@ from calor.server.api.calls import json_answer
 from calor.server.api.faults import HTTPForbidden
 from calor.server.api.keys import ORCHESTRATOR
 from calor.server.api.middlewares import WHO
-from calor.server.engine.views import InstanceIdentity
+from calor.server.engine.contract.views import InstanceIdentity
 
 
 async def _agent(request: web.Request) -> InstanceIdentity:

@@ -6,7 +6,7 @@ from calor.server.api import catalogue, cfn, cfn_answers, routes
 from calor.server.api.keys import ORCHESTRATOR, POLICY, SETTINGS, TOKENS, ApiSettings, Tokens
 from calor.server.api.middlewares import answering_errors, heat_error, identified
 from calor.server.auth.enforcement import Policy
-from calor.server.engine.services import Orchestrator
+from calor.server.engine.contract.services import Orchestrator
 
 
 def orchestration_app(

@@ -11,7 +11,7 @@ from calor.server.api.faults import HTTPForbidden
 from calor.server.api.keys import ORCHESTRATOR, POLICY, SETTINGS, TOKENS
 from calor.server.api.middlewares import REQUEST_ID, WHO
 from calor.server.config import Limits
-from calor.server.engine.services import Orchestrator
+from calor.server.engine.contract.services import Orchestrator
 from calor.server.errors import Unauthorized
 from calor.server.identity.callers import Caller
 

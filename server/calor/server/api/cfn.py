@@ -16,7 +16,7 @@ from calor.server.api.cfn_answers import CfnFault, answer, wants_json
 from calor.server.api.keys import ORCHESTRATOR
 from calor.server.api.links import time_text
 from calor.server.api.middlewares import WHO
-from calor.server.engine.views import InstanceIdentity, ResourceView
+from calor.server.engine.contract.views import InstanceIdentity, ResourceView
 from calor.server.errors import Unauthorized
 from calor.server.identity import ec2
 

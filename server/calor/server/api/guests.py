@@ -13,8 +13,8 @@ from calor.server.api.faults import HTTPBadRequest, HTTPForbidden
 from calor.server.api.keys import ORCHESTRATOR
 from calor.server.api.middlewares import WHO
 from calor.server.api.queries import number
-from calor.server.engine.services import Guests
-from calor.server.engine.views import InstanceIdentity
+from calor.server.engine.contract.services import Guests
+from calor.server.engine.contract.views import InstanceIdentity
 from calor.server.errors import Unauthorized
 
 PROTOCOL = 1

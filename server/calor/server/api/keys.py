@@ -7,7 +7,7 @@ from aiohttp import web
 
 from calor.server.auth.enforcement import Policy
 from calor.server.config import GuestUrls, Limits
-from calor.server.engine.services import Orchestrator
+from calor.server.engine.contract.services import Orchestrator
 from calor.server.identity.callers import Caller
 
 

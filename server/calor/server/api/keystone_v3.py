@@ -13,7 +13,7 @@ from aiohttp import web
 from calor.server.api.bodies import read_map
 from calor.server.api.faults import HTTPBadRequest
 from calor.server.api.keys import ORCHESTRATOR, SETTINGS
-from calor.server.engine.views import InstanceIdentity
+from calor.server.engine.contract.views import InstanceIdentity
 from calor.server.errors import Unauthorized
 
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"

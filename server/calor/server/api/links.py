@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from calor.server.engine.views import StackIdentity
+from calor.server.engine.contract.views import StackIdentity
 
 Link = Mapping[str, str]
 

@@ -8,7 +8,7 @@ from aiohttp import web
 from calor.server.api import stack_requests
 from calor.server.api.calls import Call, json_answer
 from calor.server.api.faults import HTTPBadRequest
-from calor.server.engine.plan_views import PlannedStep
+from calor.server.engine.contract.plan_views import PlannedStep
 
 HEADER = "X-Calor-Plan"
 """The id of the plan that an update is bound to."""

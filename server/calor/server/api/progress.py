@@ -10,7 +10,7 @@ from aiohttp import web
 from calor.server.api import progress_json
 from calor.server.api.calls import Call, json_answer
 from calor.server.api.queries import number
-from calor.server.engine.progress_views import OutputPage, OutputQuery
+from calor.server.engine.contract.progress_views import OutputPage, OutputQuery
 
 LONGEST_WAIT = 60
 Read = Callable[[OutputQuery], Awaitable[OutputPage]]

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from calor.server.api.links import time_text
-from calor.server.engine.progress_views import (
+from calor.server.engine.contract.progress_views import (
     GuestView,
     OutputPage,
     PieceView,

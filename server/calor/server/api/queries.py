@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from aiohttp import web
 
 from calor.server.api.faults import HTTPBadRequest
-from calor.server.engine.views import EventQuery, StackQuery
+from calor.server.engine.contract.views import EventQuery, StackQuery
 
 _TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
 _FALSE = frozenset({"false", "0", "no", "off", "f", "n"})

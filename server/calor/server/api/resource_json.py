@@ -5,7 +5,7 @@ from typing import Any
 from aiohttp import web
 
 from calor.server.api.links import link, stack_url, time_text
-from calor.server.engine.views import EventView, ResourceView, StackIdentity
+from calor.server.engine.contract.views import EventView, ResourceView, StackIdentity
 
 
 def summary(request: web.Request, view: ResourceView) -> dict[str, Any]:

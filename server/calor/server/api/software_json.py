@@ -3,7 +3,7 @@
 from typing import Any
 
 from calor.server.api.links import time_text
-from calor.server.engine.views import ConfigView, DeploymentView, ResourceTypeView, ServiceView
+from calor.server.engine.contract.views import ConfigView, DeploymentView, ResourceTypeView, ServiceView
 
 
 def config_summary(view: ConfigView, *, with_project: bool = False) -> dict[str, Any]:

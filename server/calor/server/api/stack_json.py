@@ -5,7 +5,7 @@ from typing import Any
 from aiohttp import web
 
 from calor.server.api.links import link, stack_url, time_text
-from calor.server.engine.views import OutputView, StackIdentity, StackView
+from calor.server.engine.contract.views import OutputView, StackIdentity, StackView
 
 _NO_DESCRIPTION = "No description"
 _NO_OUTPUT_DESCRIPTION = "No description given"

@@ -8,7 +8,7 @@ from calor.server.api.bodies import required_map
 from calor.server.api.faults import HTTPBadRequest
 from calor.server.api.queries import as_flag
 from calor.server.config import Limits
-from calor.server.engine.views import StackRequest
+from calor.server.engine.contract.views import StackRequest
 from calor.server.errors import NotSupported, RequestLimitExceeded, StackValidationFailed
 
 _LONGEST_TAG = 80

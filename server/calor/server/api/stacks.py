@@ -10,7 +10,7 @@ from calor.server.api.faults import HTTPBadRequest
 from calor.server.api.links import base_url, link, stack_url
 from calor.server.api.plans import HEADER as PLAN_HEADER
 from calor.server.api.queries import flag, stack_query
-from calor.server.engine.views import StackRequest
+from calor.server.engine.contract.views import StackRequest
 from calor.server.errors import StackValidationFailed
 
 ACTIONS = ("suspend", "resume", "check", "cancel_update", "cancel_without_rollback")

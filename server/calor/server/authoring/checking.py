@@ -10,9 +10,9 @@ from calor.server.authoring.files import LIMITS, Bundle, Reader
 from calor.server.authoring.limits import beyond_defaults
 from calor.server.authoring.texts import load
 from calor.server.authoring.tosca_sources import tosca_at
-from calor.server.engine.blueprint import Blueprint, draw
-from calor.server.engine.nested_checks import check_tree
-from calor.server.engine.translating import translate_here
+from calor.server.engine.revision.blueprint import Blueprint, draw
+from calor.server.engine.revision.nested_checks import check_tree
+from calor.server.engine.revision.translating import translate_here
 from calor.server.errors import CalorError, InvalidInput, Problem
 from calor.server.resources.registry import installed
 from calor.server.template import (

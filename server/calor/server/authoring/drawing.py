@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from calor.server.engine.blueprint import Blueprint, converted, draw
-from calor.server.engine.template_type import TemplateType
+from calor.server.engine.revision.blueprint import Blueprint, converted, draw
+from calor.server.engine.revision.template_type import TemplateType
 from calor.server.errors import CalorError
 from calor.server.resources.base import Registry
 from calor.server.template import NothingKnown, bind, has_unknown

@@ -7,9 +7,9 @@ from typing import Any
 
 from calor.server.authoring.files import SUFFIXES, located
 from calor.server.authoring.outline import Outline, Place
-from calor.server.engine import languages
-from calor.server.engine.kinds import schema
-from calor.server.engine.template_type import TemplateType, is_template_name
+from calor.server.engine.revision.kinds import schema
+from calor.server.engine.revision.template_type import TemplateType, is_template_name
+from calor.server.engine.services import languages
 from calor.server.errors import CalorError
 from calor.server.resources.base import Registry, ResourceType
 from calor.server.resources.declare import attributes_of

@@ -24,7 +24,8 @@ from calor.server.cli.database_faults import DatabaseFault, database_faults
 from calor.server.cli.lazy_door import LazyDoor
 from calor.server.cloud.settings import CloudSettings
 from calor.server.config import ConfigurationFault, GuestUrls, Settings
-from calor.server.engine import agent_file, key_check
+from calor.server.engine.durable import key_check
+from calor.server.engine.guests import agent_file
 from calor.server.engine.orchestrator import Orchestrator
 from calor.server.engine.settings import Settings as EngineSettings
 from calor.server.identity import KeyFileFault, keys

@@ -6,9 +6,9 @@ import click
 
 from calor.server.cli.client import Client, connecting
 from calor.server.cli.shown import as_format, put_facts, put_json, put_table
-from calor.server.cli.stack_change import pairs
-from calor.server.cli.stack_logs import Lines, echo, pages
-from calor.server.cli.stack_show import step_of
+from calor.server.cli.stack.change import pairs
+from calor.server.cli.stack.logs import Lines, echo, pages
+from calor.server.cli.stack.show import step_of
 
 in_stack = click.option("--stack", help="The deployment is named as in this stack's template, not by its id.")
 

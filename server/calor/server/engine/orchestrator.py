@@ -7,38 +7,38 @@ import uuid
 from collections.abc import Awaitable, Callable
 
 from calor.server.cloud.door import CloudDoor
-from calor.server.engine.catalogue import CatalogueService
-from calor.server.engine.clock import Clock, SystemClock
-from calor.server.engine.contacts import Contacts
-from calor.server.engine.deployments import StoredDeployments
-from calor.server.engine.event_service import EventService
-from calor.server.engine.gate import Gate
-from calor.server.engine.guests import GuestService
-from calor.server.engine.hub import Hub
-from calor.server.engine.identities import GuestIdentities
-from calor.server.engine.inventory import StoredConfigs
-from calor.server.engine.journal import Journal
-from calor.server.engine.leases import Leases
-from calor.server.engine.mailboxes import Mailboxes
-from calor.server.engine.messaging import QueueService
-from calor.server.engine.plan_service import PlanService
-from calor.server.engine.progress import ProgressService
-from calor.server.engine.pushing import Pushes
-from calor.server.engine.receiving import Receiver
-from calor.server.engine.resource_service import ResourceService
-from calor.server.engine.revisions import Blueprints
-from calor.server.engine.run_outputs import RunOutputs
-from calor.server.engine.run_secrets import RunSecrets
-from calor.server.engine.runs import RunService
-from calor.server.engine.sealing import Sealing
+from calor.server.engine.durable.clock import Clock, SystemClock
+from calor.server.engine.durable.hub import Hub
+from calor.server.engine.durable.journal import Journal
+from calor.server.engine.durable.leases import Leases
+from calor.server.engine.durable.mailboxes import Mailboxes
+from calor.server.engine.durable.sealing import Sealing
+from calor.server.engine.guests.contacts import Contacts
+from calor.server.engine.guests.deployments import StoredDeployments
+from calor.server.engine.guests.identities import GuestIdentities
+from calor.server.engine.guests.inventory import StoredConfigs
+from calor.server.engine.guests.pushing import Pushes
+from calor.server.engine.guests.run_outputs import RunOutputs
+from calor.server.engine.guests.run_secrets import RunSecrets
+from calor.server.engine.guests.signals import Signals
+from calor.server.engine.guests.verdicts import Verdicts
+from calor.server.engine.reconcile.receiving import Receiver
+from calor.server.engine.reconcile.tools import Tools
+from calor.server.engine.reconcile.trees import Trees
+from calor.server.engine.revision.gate import Gate
+from calor.server.engine.revision.revisions import Blueprints
+from calor.server.engine.services.catalogue import CatalogueService
+from calor.server.engine.services.events import EventService
+from calor.server.engine.services.guests import GuestService
+from calor.server.engine.services.messaging import QueueService
+from calor.server.engine.services.plans import PlanService
+from calor.server.engine.services.progress import ProgressService
+from calor.server.engine.services.resources import ResourceService
+from calor.server.engine.services.runs import RunService
+from calor.server.engine.services.software import ConfigService, DeploymentService
+from calor.server.engine.services.stacks import StackService
 from calor.server.engine.settings import Settings
-from calor.server.engine.signals import Signals
-from calor.server.engine.software import ConfigService, DeploymentService
-from calor.server.engine.stacks import StackService
-from calor.server.engine.tools import Tools
-from calor.server.engine.trees import Trees
-from calor.server.engine.verdicts import Verdicts
-from calor.server.engine.workers import Workers
+from calor.server.engine.workers.workers import Workers
 from calor.server.identity import BearerTokens, BootstrapTokens, Keys, UrlSigner, Vault
 from calor.server.resources.base import Registry
 from calor.server.resources.lookup import Lookup

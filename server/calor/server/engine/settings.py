@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from calor.server.engine.workers import WorkerLimits
+from calor.server.engine.workers.workers import WorkerLimits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from memory_progress import MemoryProgress, MemoryRuns
 from memory_stacks import AT, MemoryEvents, MemoryResources, MemoryStacks
 
 from calor.server import identity
-from calor.server.engine import views
+from calor.server.engine.contract import views
 from calor.server.errors import Conflict, EntityNotFound, Forbidden, Unauthorized
 from calor.server.identity.callers import Caller
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from calor.server.engine.progress_views import (
+from calor.server.engine.contract.progress_views import (
     GuestView,
     OutputPage,
     OutputQuery,

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from calor.server import identity
-from calor.server.engine import views
-from calor.server.engine.views import Action, Status
+from calor.server.engine.contract import views
+from calor.server.engine.contract.views import Action, Status
 from calor.server.errors import EntityNotFound, NotSupported, StackExists, StackValidationFailed
 from calor.server.identity.callers import Caller
 

@@ -10,9 +10,9 @@ from typing import Any
 from scripted_cloud import ScriptedCloud, ScriptedDoor
 
 from calor.server import store
+from calor.server.engine.contract.views import EventQuery, StackIdentity, StackRequest, StackView, Status
 from calor.server.engine.orchestrator import Orchestrator
 from calor.server.engine.settings import Settings
-from calor.server.engine.views import EventQuery, StackIdentity, StackRequest, StackView, Status
 from calor.server.identity import Caller, Keys
 from calor.server.resources.registry import Types, installed
 

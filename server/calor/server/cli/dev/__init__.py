@@ -1,0 +1,1 @@
+"""``calor dev`` and its parts: the directory that it owns, its processes, looking into it."""

@@ -1,0 +1,1 @@
+"""``calor stack``: its verbs, a module each or a few."""

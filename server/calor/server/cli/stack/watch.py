@@ -1,0 +1,171 @@
+"""``calor stack watch``: a tree of stacks while something is done to it; the exit code tells how it ended."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+from rich.tree import Tree
+
+from calor.server.cli.client import Client, Fault, connecting
+from calor.server.cli.shown import console, harmless, styled
+from calor.server.cli.stack.failures import DEEPEST, ROLLBACK, put_failures, stack_of
+from calor.server.cli.stack.logs import Lines
+from calor.server.cli.stack.show import step_of
+
+PERIOD = 1.0
+NEWEST = 8
+"""Lines of output below the tree."""
+UNDER_WAY = frozenset({"RUNNING", "UNREACHABLE", "CANCELLING", "FETCHED", "QUEUED"})
+
+
+@dataclass
+class Picture:
+    """A tree at one moment. ``status`` is DELETE_COMPLETE where the stack is gone."""
+
+    name: str
+    status: str
+    reason: str = ""
+    began: str = ""
+    resources: list[dict[str, Any]] = field(default_factory=list)
+    progress: dict[str, Any] = field(default_factory=lambda: {"guests": [], "deployments": []})
+
+    @property
+    def is_over(self) -> bool:
+        return not self.status.endswith("_IN_PROGRESS")
+
+    @property
+    def has_failed(self) -> bool:
+        """What was asked for was not done: also where that has been undone in good order."""
+        return self.status.endswith("_FAILED") or self.status.startswith(ROLLBACK)
+
+
+@click.command()
+@click.argument("stack")
+@connecting
+def watch(client: Client, stack: str) -> None:
+    """Watch a stack until its operation ends: resources, instances, running steps, the newest output. Where standard
+    output is no terminal, a line for each change. The exit code is 1 if the operation failed, rolled back or not."""
+    raise click.exceptions.Exit(follow(client, client.stack_path(stack)))
+
+
+def follow(client: Client, path: str) -> int:
+    """Show a stack until its operation ends: 0 if that went well, 1 if not."""
+    screen = console()
+    try:
+        last = _live(client, path) if screen.is_terminal else _plainly(client, path)
+    except KeyboardInterrupt:
+        click.echo("\nThe operation goes on without being watched.", err=True)
+        raise click.exceptions.Exit(130) from None
+    if not last.has_failed:
+        return 0
+    click.echo(f"\n{last.name} is {last.status}: {harmless(last.reason)}\n", err=True)
+    put_failures(client, path, last.status, last.progress["deployments"], whole=False)
+    return 1
+
+
+def taken(client: Client, path: str) -> Picture:
+    try:
+        found = client.get(path, resolve_outputs=False)["stack"]
+        resources = client.get(f"{path}/resources", nested_depth=DEEPEST)["resources"]
+        progress = client.get(f"{path}/progress")
+    except Fault as fault:
+        if fault.status != 404:
+            raise
+        return Picture(path.split("/")[2], "DELETE_COMPLETE")
+    began = found["updated_time"] or found["creation_time"]
+    status, reason = found["stack_status"], found["stack_status_reason"]
+    return Picture(found["stack_name"], status, reason, began, resources, progress)
+
+
+def _each_moment(client: Client, path: str, put: Callable[[Picture], None], lines: Lines) -> Picture:
+    """Take pictures until the operation is over and all of its output has been put."""
+    since = 0
+    while True:
+        picture = taken(client, path)
+        page = client.get(f"{path}/logs", since=since)
+        since = page["next"]
+        for piece in page["pieces"]:
+            if piece["time"] >= picture.began:  # both in whole seconds; what was printed before is no news
+                lines.add(piece)
+        put(picture)
+        if picture.is_over and not page["pieces"]:
+            lines.close()
+            return picture
+        if not page["pieces"]:
+            time.sleep(PERIOD)
+
+
+def _plainly(client: Client, path: str) -> Picture:
+    known: dict[str, str] = {}
+
+    def put(picture: Picture) -> None:
+        for key, text in _facts(picture).items():
+            if known.get(key) != text:
+                known[key] = text
+                click.echo(harmless(f"{key}: {text}").replace("\n", " "))
+
+    def line(name: str, text: str) -> None:
+        click.echo(f"{name} | {harmless(text)}")
+
+    return _each_moment(client, path, put, Lines(line, path.rpartition("/")[2]))
+
+
+def _facts(picture: Picture) -> dict[str, str]:
+    """What has a line of its own when it changes."""
+    found = {}
+    for one in picture.resources:
+        failed = one["resource_status"].endswith("FAILED")
+        found[one["resource_name"]] = one["resource_status"] + (f": {one['resource_status_reason']}" if failed else "")
+    for guest in picture.progress["guests"]:
+        found[f"{guest['resource_name']} (instance)"] = guest["state"]
+    for run in picture.progress["deployments"]:
+        step = step_of(run)
+        which = f" (run {run['id'][:8]})" if run["on_demand_of"] else ""
+        name = f"{run['resource_name']}{which} on {run['server_name']}"
+        found[name] = run["state"] + (f", {step}" if step else "")
+    return {**found, picture.name: picture.status}
+
+
+def _live(client: Client, path: str) -> Picture:
+    newest: list[str] = []
+
+    def line(name: str, text: str) -> None:
+        newest.append(f"{name} | {harmless(text)}")
+        del newest[:-NEWEST]
+
+    with Live(console=console(), refresh_per_second=4, transient=False) as live:
+        return _each_moment(
+            client,
+            path,
+            lambda picture: live.update(Group(tree_of(picture), *(Text(one, style="dim") for one in newest))),
+            Lines(line, path.rpartition("/")[2]),
+        )
+
+
+def tree_of(picture: Picture) -> Tree:
+    """The stack, its resources and those of nested stacks below theirs."""
+    root = Tree(_label(picture.name, picture.status, ""))
+    guests = {(one["stack_id"], one["resource_name"]): one for one in picture.progress["guests"]}
+    runs: dict[Any, list[dict[str, Any]]] = {}
+    for run in picture.progress["deployments"]:
+        runs.setdefault((run["stack_id"], run["resource_name"]), []).append(run)
+    branches: dict[str | None, Tree] = {}
+    for one in picture.resources:
+        place = (stack_of(one), one["resource_name"])
+        above = branches.get(one.get("parent_resource"), root)
+        guest = guests.get(place)
+        branch = above.add(_label(one["resource_name"], one["resource_status"], guest["state"] if guest else ""))
+        branches[one["resource_name"]] = branch
+        for run in runs.get(place, ()):
+            if run["state"] in UNDER_WAY:
+                branch.add(Text(harmless(f"{run['state']} {step_of(run)}")))
+    return root
+
+
+def _label(name: str, status: str, more: str) -> Text:
+    return Text.assemble((harmless(name), "bold"), "  ", styled(status), f"  {more}" if more else "")

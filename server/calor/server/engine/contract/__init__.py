@@ -1,0 +1,1 @@
+"""What the API and the tools call: the services' protocols, and the values they answer."""

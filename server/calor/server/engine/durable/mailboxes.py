@@ -1,0 +1,96 @@
+"""A version per server that grows with each change its agent should see, and the one commit in which changes that
+came together become visible together."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from calor.server.engine.durable.hub import Hub
+from calor.server.engine.durable.journal import Journal
+from calor.server.store import guest_queries
+from calor.server.store.database import Database
+from calor.server.store.guest_models import Mailbox
+from calor.server.store.writes import Change, Fence, Insert, Write
+
+QUIET = 0.015
+"""Seconds without another change after which what has come is delivered: what becomes ready at once goes through the
+same few steps, each some milliseconds apart, and an agent is to see it in one poll."""
+POSTED = "mailboxes"
+"""The hub's topic for any delivery."""
+ROUNDS = 8
+"""How often a delivery is put off at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Post:
+    server_id: str
+    writes: Sequence[Write]
+    fence: Fence | None
+    delivered: asyncio.Future[None]
+
+
+class Mailboxes:
+    def __init__(self, database: Database, journal: Journal, hub: Hub) -> None:
+        self._database = database
+        self._journal = journal
+        self._hub = hub
+        self._versions: dict[str, int] = {}
+        self._waiting: list[_Post] = []
+        self._round: asyncio.Task[None] | None = None
+
+    async def version(self, server_id: str) -> int:
+        """From memory, but for the first time that a server is asked for."""
+        known = self._versions.get(server_id)
+        if known is None:
+            known = await guest_queries.mailbox(self._database, server_id)
+            known = self._versions.setdefault(server_id, known)
+        return known
+
+    async def post(self, server_id: str, writes: Sequence[Write], fence: Fence | None = None) -> None:
+        """Write what an agent should see; durable and visible when it returns."""
+        delivered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Post(server_id, writes, fence, delivered))
+        if self._round is None:
+            self._round = asyncio.create_task(self._deliver(), name="mailboxes")
+        await delivered
+
+    async def _deliver(self) -> None:
+        """One delivery after the other, as long as there is something to deliver."""
+        try:
+            while self._waiting:
+                for _ in range(ROUNDS):
+                    count = len(self._waiting)
+                    await asyncio.sleep(QUIET)
+                    if len(self._waiting) == count:
+                        break
+                posts, self._waiting = self._waiting, []
+                await self._commit(posts)
+        finally:
+            self._round = None
+
+    async def _commit(self, posts: Sequence[_Post]) -> None:
+        servers = sorted({post.server_id for post in posts})
+        bumps = [await self._bump(server) for server in servers]
+        commits = [self._journal.commit(post.writes, fence=post.fence) for post in posts]
+        bumped, *results = await asyncio.gather(self._journal.commit(bumps), *commits, return_exceptions=True)
+        for server in servers:
+            self._versions[server] += bumped is None
+            self._hub.wake(("mailbox", server))
+        self._hub.wake(POSTED)
+        for post, result in zip(posts, results, strict=True):
+            fault = result or bumped
+            if post.delivered.done():
+                continue
+            if fault is None:
+                post.delivered.set_result(None)
+            else:
+                post.delivered.set_exception(fault)
+
+    async def _bump(self, server_id: str) -> Write:
+        version = await self.version(server_id)
+        if version == 0:
+            return Insert(Mailbox, {"server_id": server_id, "version": 1})
+        return Change(Mailbox, {"server_id": server_id}, {"version": version + 1})
+
+    def forget(self, server_id: str) -> None:
+        self._versions.pop(server_id, None)

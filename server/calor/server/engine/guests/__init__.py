@@ -1,0 +1,1 @@
+"""What the engine knows and keeps of instances: identities, contacts, deployments, output, signals."""

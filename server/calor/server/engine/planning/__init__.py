@@ -1,0 +1,1 @@
+"""What would be done, told by the same decisions, without doing it."""

@@ -1,0 +1,315 @@
+"""What an update would do to a tree of stacks, resource by resource, nested ones included. Nothing is changed.
+
+The steps are the planner's (`calor.server.plan`), as for the update itself; what has no row yet, or gets another
+incarnation, is unknown to those that refer to it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from calor.server.cloud.door import Cloud
+from calor.server.cloud.errors import CloudError
+from calor.server.engine.contract.plan_views import PlannedStep, PropertyChange
+from calor.server.engine.reconcile.deciding import has_names, known_step
+from calor.server.engine.reconcile.nested import facade_of
+from calor.server.engine.reconcile.tools import Tools
+from calor.server.engine.revision.blueprint import Blueprint, converted
+from calor.server.engine.revision.kinds import schema, typed
+from calor.server.engine.revision.revisions import Blueprints
+from calor.server.engine.revision.scope import StoredScope
+from calor.server.engine.revision.template_type import TemplateType
+from calor.server.errors import CalorError
+from calor.server.plan import Action as Do
+from calor.server.plan import Reason, Step
+from calor.server.resources.base import Incarnation, Nested, ResourceType
+from calor.server.store import queries
+from calor.server.store.rows import ResourceRow, StackRow
+from calor.server.store.states import Action, Status
+from calor.server.template import (
+    UNKNOWN,
+    DeletionPolicy,
+    has_unknown,
+    mask,
+    parse_environment,
+    parse_template,
+    plain,
+    resolve,
+    reveal,
+)
+
+HIDDEN = "******"
+INSIDE = "resources inside it change"
+REPLACED = frozenset({Do.CREATE, Do.REPLACE})
+
+
+class PlannedScope:
+    """What resources answer once the plan is carried out: as stored, but for those in ``fresh``, which will be new, and
+    the attributes of those in ``moving``."""
+
+    def __init__(self, stored: StoredScope) -> None:
+        self._stored = stored
+        self.fresh: set[str] = set()
+        self.moving: set[str] = set()
+
+    def reference(self, name: str) -> Any:
+        return UNKNOWN if name in self.fresh else self._stored.reference(name)
+
+    def attribute(self, name: str, path: Sequence[Any]) -> Any:
+        return UNKNOWN if name in self.fresh or name in self.moving else self._stored.attribute(name, path)
+
+
+class Planner:
+    """The plan of one tree. ``rows`` are those of all its stacks."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        blueprints: Blueprints,
+        cloud: Cloud,
+        stacks: Mapping[str, StackRow],
+        rows: Sequence[ResourceRow],
+    ) -> None:
+        self._tools = tools
+        self._blueprints = blueprints
+        self._cloud = cloud
+        self._stacks = stacks
+        self._rows: dict[str, list[ResourceRow]] = {}
+        for row in rows:
+            self._rows.setdefault(row.stack_id, []).append(row)
+
+    async def of(self, stack: StackRow, blueprint: Blueprint, path: tuple[str, ...] = ()) -> list[PlannedStep]:
+        """The steps of a stack and of what is nested in it, in the order of creation, deletions last."""
+        rows = self._rows.get(stack.id, [])
+        current = {row.name: row for row in rows if row.replaced_by is None and row.action is not Action.DELETE}
+        scope = PlannedScope(StoredScope(stack.name, blueprint.kinds, current, self._tools.sealing))
+        steps: list[PlannedStep] = []
+        for name in blueprint.graph.order:
+            row = current.get(name)
+            steps += await self._wanted(stack, blueprint, name, row, scope, path)
+        kept = {row.id for row in current.values() if row.name in blueprint.kinds}
+        for row in rows:
+            if row.id not in kept:
+                text = "an earlier incarnation, no longer used" if row.name in blueprint.kinds else ""
+                steps += self._gone(blueprint, row, path, text or "no longer in the template")
+        return steps
+
+    async def _wanted(
+        self,
+        stack: StackRow,
+        blueprint: Blueprint,
+        name: str,
+        row: ResourceRow | None,
+        scope: PlannedScope,
+        path: tuple[str, ...],
+    ) -> list[PlannedStep]:
+        kind, here = blueprint.kinds[name], (*path, name)
+        want = await self._properties(blueprint, name, scope)
+        step = self._step(blueprint, name, row, want, scope)
+        if step.action in REPLACED:
+            scope.fresh.add(name)
+        inner: list[PlannedStep] = []
+        if kind.is_nested:
+            living = row if step.action not in REPLACED else None
+            inner = await self._nested(stack, blueprint, kind, living, name, want, here)
+            busy = any(one.action is not Do.NONE for one in inner)
+            if step.action is Do.NONE and busy:
+                step = Step(name=name, action=Do.UPDATE, type=step.type, reasons=(Reason(INSIDE),))
+            if step.action is Do.UPDATE:
+                scope.moving.add(name)
+            if step.action is Do.REPLACE and row is not None:
+                inner = [*inner, *self._below(blueprint, row, here, "its stack is replaced")]
+        return [self._shown(step, kind, row, want, here), *inner]
+
+    async def _properties(self, blueprint: Blueprint, name: str, scope: PlannedScope) -> Mapping[str, Any]:
+        values: Mapping[str, Any] = plain(converted(blueprint, name, scope)[0])
+        kind = blueprint.kinds[name]
+        if not has_names(kind):
+            return values
+        try:
+            return await self._tools.lookup.resolve_names(self._cloud, schema(kind), values)
+        except CloudError:  # what is not there yet, or cannot be asked: the name stands for itself
+            return values
+
+    def _step(
+        self, blueprint: Blueprint, name: str, row: ResourceRow | None, want: Mapping[str, Any], scope: PlannedScope
+    ) -> Step:
+        definition, kind = blueprint.definition(name), blueprint.kinds[name]
+        if row is None:
+            return Step(name=name, action=Do.CREATE, type=definition.type)
+        if row.external or definition.external_id is not None:
+            return Step(name=name, action=Do.NONE, type=definition.type)
+        if cause := _cause(row, kind):
+            reasons = (Reason(cause, forces_replacement=True),)
+            return Step(name=name, action=Do.REPLACE, type=definition.type, reasons=reasons, retain=_retains(row))
+        restricted = blueprint.model.environment.restricted_actions(name)
+        step = known_step(self._tools.sealing, kind, row, definition.type, want, restricted=restricted)
+        more = tuple(Reason(text) for text in self._other_reasons(blueprint, name, row, scope))
+        if step.action is not Do.REPLACE and more:
+            step = _with(step, Do.UPDATE, (*step.reasons, *more))
+        return step
+
+    def _other_reasons(self, blueprint: Blueprint, name: str, row: ResourceRow, scope: PlannedScope) -> Iterator[str]:
+        metadata = blueprint.definition(name).metadata
+        if metadata:
+            known = self._tools.sealing.value(row.meta) or {}
+            wanted = plain(resolve(metadata, scope))
+            if any(reveal(known.get(key)) != reveal(value) for key, value in wanted.items()):
+                yield "the metadata changes"
+        if row.status is Status.FAILED:
+            yield "its last action failed"
+
+    def _shown(
+        self,
+        step: Step,
+        kind: ResourceType[Any],
+        row: ResourceRow | None,
+        want: Mapping[str, Any],
+        here: tuple[str, ...],
+    ) -> PlannedStep:
+        was = {} if row is None else self._tools.sealing.value(row.properties) or {}
+        if step.action is Do.CREATE:
+            names = [name for name, value in want.items() if value is not None]
+        else:
+            names = sorted(step.changed)
+        forcing = {reason.property for reason in step.reasons if reason.forces_replacement}
+        shown_was, shown_want = mask(was, HIDDEN), mask(want, HIDDEN)
+        changes = [
+            PropertyChange(
+                name=name, old=shown_was.get(name), new=shown_want.get(name), forces_replacement=name in forcing
+            )
+            for name in names
+        ]
+        ends = step.action is Do.REPLACE and not step.retain
+        return PlannedStep(
+            path=here,
+            type=step.type,
+            action=step.action,
+            reasons=tuple(_sentence(reason) for reason in step.reasons),
+            changes=tuple(changes),
+            physical_id=None if row is None else row.physical_id,
+            destroys_data=ends and kind.holds_data,
+            retain=step.retain,
+            refused=step.refused,
+        )
+
+    # --- nested -----------------------------------------------------------------------------------------
+
+    async def _nested(
+        self,
+        stack: StackRow,
+        blueprint: Blueprint,
+        kind: ResourceType[Any],
+        row: ResourceRow | None,
+        name: str,
+        want: Mapping[str, Any],
+        here: tuple[str, ...],
+    ) -> list[PlannedStep]:
+        """What happens inside; nothing where the members depend on what is known after create only."""
+        if len(here) > self._tools.settings.max_nested_stack_depth:
+            return []
+        child = self._stacks.get(row.child_id or "") if row is not None else None
+        was = await self._former(child)
+        members = [one.name for one in self._rows.get(child.id, ())] if child is not None else []
+        try:
+            nested = self._asked(kind, name, row, want, was, members)
+            if nested is None:
+                return []
+            drawn = self._drawn(child or stack, blueprint, name, row, nested)
+        except CalorError:  # what is wrong inside was told when the request was checked, or is known after create
+            return []
+        return await self.of(child or _unborn(stack, name), drawn, here)
+
+    def _asked(
+        self,
+        kind: ResourceType[Any],
+        name: str,
+        row: ResourceRow | None,
+        want: Mapping[str, Any],
+        was: Nested | None,
+        members: Sequence[str],
+    ) -> Nested | None:
+        if has_unknown(want) and not isinstance(kind, TemplateType):
+            return None
+        given = {key: value for key, value in want.items() if not has_unknown(value)}
+        ident = "" if row is None else row.id
+        me = Incarnation(id=ident, name=name, type=kind.name, physical_name=name)
+        return kind.nested(me, typed(kind, given), was, list(dict.fromkeys(members)))
+
+    async def _former(self, child: StackRow | None) -> Nested | None:
+        if child is None or child.revision_id is None:
+            return None
+        row = await queries.revision(self._tools.database, child.revision_id)
+        if row is None:
+            return None
+        value = self._tools.sealing.value
+        return Nested(template=value(row.template), parameters=value(row.parameters), file=row.template_file)
+
+    def _drawn(
+        self, child: StackRow, blueprint: Blueprint, name: str, row: ResourceRow | None, nested: Nested
+    ) -> Blueprint:
+        inner = blueprint.model.environment.nested(name)
+        environment = inner if nested.environment is None else parse_environment(nested.environment)
+        files = blueprint.files if nested.files is None else nested.files
+        template = parse_template(nested.template, file=nested.file or f"template of {name}")
+        given = {key: value for key, value in nested.parameters.items() if not has_unknown(value)}
+        metadata = {} if row is None else self._tools.sealing.value(row.meta) or {}
+        facade = facade_of(
+            blueprint, name, metadata, DeletionPolicy.DELETE.value if row is None else row.deletion_policy
+        )
+        return self._blueprints.draw(child, template, environment, given, files, facade, unknown=[], allow_missing=True)
+
+    def _gone(self, blueprint: Blueprint, row: ResourceRow, path: tuple[str, ...], why: str) -> list[PlannedStep]:
+        kind, here, retain = self._tools.registry.get(row.type), (*path, row.name), _retains(row)
+        step = PlannedStep(
+            path=here,
+            type=row.type,
+            action=Do.DELETE,
+            reasons=(why,),
+            physical_id=row.physical_id,
+            destroys_data=bool(kind is not None and kind.holds_data) and not retain,
+            retain=retain,
+        )
+        return [step, *([] if retain else self._below(blueprint, row, here, "its stack is deleted"))]
+
+    def _below(self, blueprint: Blueprint, row: ResourceRow, here: tuple[str, ...], why: str) -> list[PlannedStep]:
+        found = []
+        for one in self._rows.get(row.child_id or "", ()):
+            found += self._gone(blueprint, one, here, why)
+        return found
+
+
+def _cause(row: ResourceRow, kind: ResourceType[Any]) -> str:
+    """Why a resource is made anew whatever its properties are."""
+    if row.action is Action.CHECK and row.status is Status.FAILED:
+        return "it is marked unhealthy, or its check failed"
+    if row.properties is None or (row.action is Action.CREATE and row.status is not Status.COMPLETE):
+        return "" if kind.is_nested and row.child_id else "its creation did not end well"
+    return ""
+
+
+def _retains(row: ResourceRow) -> bool:
+    return row.deletion_policy == DeletionPolicy.RETAIN.value or row.external
+
+
+def _with(step: Step, action: Do, reasons: tuple[Reason, ...]) -> Step:
+    return Step(
+        name=step.name,
+        action=action,
+        type=step.type,
+        reasons=reasons,
+        changed=step.changed,
+        unknown=step.unknown,
+        refused=step.refused,
+    )
+
+
+def _sentence(reason: Reason) -> str:
+    if reason.property and reason.forces_replacement:
+        return f"the property {reason.property!r} cannot be updated in place"
+    return reason.text
+
+
+def _unborn(stack: StackRow, name: str) -> StackRow:
+    """A child stack that does not exist: it has no rows."""
+    return replace(stack, id="", name=f"{stack.name}-{name}")

@@ -1,0 +1,197 @@
+"""A revision made ready for work: model, graph, types, and which attributes anybody asks for. Pure."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from calor.server.engine.revision.attribute_names import unknown_attributes
+from calor.server.engine.revision.kinds import Kinds, schema
+from calor.server.errors import InvalidInput, Problem
+from calor.server.plan import Graph, build_graph
+from calor.server.resources.base import Registry, ResourceType
+from calor.server.resources.lookup import SERVICE
+from calor.server.template import (
+    DeletionPolicy,
+    Model,
+    NothingKnown,
+    Pending,
+    Reference,
+    ResourceDefinition,
+    Scope,
+    convert,
+    has_call,
+    has_unknown,
+    plain,
+    references,
+    resolve,
+)
+
+
+@dataclass(frozen=True)
+class Uses:
+    """How others use one resource: attribute paths, in the order found."""
+
+    attributes: Mapping[tuple[Any, ...], None] = field(default_factory=dict)
+    in_outputs: frozenset[tuple[Any, ...]] = frozenset()
+
+
+Converted = tuple[Mapping[str, Any], Sequence[Problem], Sequence[Pending]]
+"""Values, problems, constraints that only a cloud can check."""
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """``kinds`` are the types of the resources; ``settled`` keeps the properties of those that depend on no other,
+    once they are converted."""
+
+    model: Model
+    graph: Graph
+    kinds: Mapping[str, ResourceType[Any]]
+    uses: Mapping[str, Uses]
+    files: Mapping[str, str]
+    settled: dict[str, Converted] = field(default_factory=dict, repr=False, compare=False)
+
+    def definition(self, name: str) -> ResourceDefinition:
+        return self.model.resources[name]
+
+    def uses_of(self, name: str) -> Uses:
+        return self.uses.get(name, _NO_USES)
+
+    def properties(self, name: str, scope: Scope) -> Mapping[str, Any]:
+        """Converted, by the type's schema, without `Plain`. Raises `InvalidInput` and `StackValidationFailed`."""
+        values, problems, _ = converted(self, name, scope)
+        if problems:
+            raise InvalidInput(problems)
+        return values if name in self.settled else cast(Mapping[str, Any], plain(values))
+
+
+_NO_USES = Uses()
+
+
+def draw(model: Model, registry: Registry, files: Mapping[str, str], unknown: list[Problem] | None = None) -> Blueprint:
+    """Raises `InvalidInput` for circular dependencies and for unknown types; or, with ``unknown``, puts these there and
+    leaves their resources out, so that what is wrong elsewhere can be told with them."""
+    kinds = Kinds(registry, model.environment, files)
+    found: dict[str, ResourceType[Any]] = {}
+    problems: list[Problem] = []
+    for name, definition in model.resources.items():
+        kind = kinds.find(definition.type, name)
+        if kind is None:
+            problems.append(_unknown_type(model, name, definition.type, registry))
+        else:
+            found[name] = kind
+    if problems and unknown is None:
+        raise InvalidInput(problems)
+    if unknown is not None:
+        unknown.extend(problems)
+    return Blueprint(model, build_graph(model, _hidden(model, found)), found, _uses(model), files)
+
+
+def _unknown_type(model: Model, name: str, type_name: str, registry: Registry) -> Problem:
+    near = difflib.get_close_matches(type_name, registry.names(), n=2)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    message = f"The resource type {type_name!r} is not known.{hint}"
+    return model.template.source.problem(message, ("resources", name, "type"), value=True, code="unknown-type")
+
+
+def _hidden(model: Model, kinds: Mapping[str, ResourceType[Any]]) -> Mapping[str, frozenset[str]]:
+    others: dict[frozenset[str] | None, dict[str, tuple[str, Mapping[str, Any]]]] = {}
+    hidden = {}
+    for name, kind in kinds.items():
+        if type(kind).hidden_dependencies is ResourceType.hidden_dependencies:
+            continue
+        wanted = kind.hidden_types
+        if wanted not in others:
+            others[wanted] = {
+                other: (one.name, model.resources[other].properties)
+                for other, one in kinds.items()
+                if wanted is None or one.name in wanted
+            }
+        hidden[name] = kind.hidden_dependencies(model.resources[name].properties, others[wanted]) - {name}
+    return hidden
+
+
+def _uses(model: Model) -> Mapping[str, Uses]:
+    found: dict[str, dict[tuple[Any, ...], None]] = {}
+    outputs: dict[str, set[tuple[Any, ...]]] = {}
+    for definition in model.resources.values():
+        for tree in (definition.properties, definition.metadata):
+            _note(references(tree), found)
+    for output in model.outputs.values():
+        uses = references(output.value)
+        _note(uses, found)
+        for use in uses:
+            if use.path is not None:
+                outputs.setdefault(use.resource, set()).add(tuple(use.path))
+    return {name: Uses(paths, frozenset(outputs.get(name, ()))) for name, paths in found.items()}
+
+
+def _note(uses: Sequence[Reference], found: dict[str, dict[tuple[Any, ...], None]]) -> None:
+    for use in uses:
+        if use.path is not None:
+            found.setdefault(use.resource, {})[tuple(use.path)] = None
+
+
+def converted(blueprint: Blueprint, name: str, scope: Scope) -> Converted:
+    """The properties of a resource by the schema of its type; they are shared, and nobody changes them."""
+    found = blueprint.settled.get(name)
+    if found is None:
+        found = _converted(blueprint, name, scope)
+        if not has_call(blueprint.definition(name).properties):
+            found = blueprint.settled[name] = (plain(found[0]), *found[1:])
+    return found
+
+
+def _converted(blueprint: Blueprint, name: str, scope: Scope) -> Converted:
+    definition, kind = blueprint.definition(name), blueprint.kinds[name]
+    values = kind.translate(resolve(definition.properties, scope))
+    if kind.any_properties:
+        return plain(values), (), ()
+    result = convert(
+        schema(kind), values, path=("resources", name, "properties"), source=blueprint.model.template.source
+    )
+    problems: Sequence[Problem] = result.problems
+    if definition.external_id is not None:  # it exists: nothing is missing that would be needed to make it
+        problems = [problem for problem in problems if problem.code != "missing-property"]
+    return result.values, problems, result.pending
+
+
+def _unfit_policy(blueprint: Blueprint, name: str, kind: ResourceType[Any]) -> Sequence[Problem]:
+    policy = blueprint.definition(name).deletion_policy
+    if not isinstance(policy, DeletionPolicy) or policy.value in kind.deletion_policies:
+        return ()
+    message = f"The deletion policy {policy.value!r} is not one of {', '.join(kind.deletion_policies)} for {kind.name}."
+    return [
+        blueprint.model.template.source.problem(
+            message, ("resources", name, "deletion_policy"), value=True, code="deletion-policy"
+        )
+    ]
+
+
+def validate(blueprint: Blueprint) -> Sequence[Pending]:
+    """Every property of every resource, as far as it is known before anything exists. Raises `InvalidInput` with all
+    problems; answers what only a cloud can check."""
+    nothing = NothingKnown()
+    problems: list[Problem] = list(unknown_attributes(blueprint.model, blueprint.kinds))
+    pending = list(blueprint.model.pending)
+    source = blueprint.model.template.source
+    for name, kind in blueprint.kinds.items():
+        try:
+            values, wrong, later = converted(blueprint, name, nothing)
+        except InvalidInput as error:  # of the template that is its type
+            problems.extend(error.problems)
+            continue
+        problems.extend(wrong)
+        pending.extend(one for one in later if not has_unknown(one.value))
+        if not wrong and blueprint.definition(name).external_id is None:
+            path = ("resources", name, "properties")
+            problems.extend(source.problem(text, path, code="resource-rule") for text in kind.validate(values))
+            pending.extend(
+                Pending(constraint=SERVICE, value=service, path=(*path, prop) if prop else path)
+                for prop, service in kind.needs_services(values)
+            )
+        problems.extend(_unfit_policy(blueprint, name, kind))
+    if problems:
+        raise InvalidInput(problems)
+    return pending

@@ -1,0 +1,151 @@
+"""A request's template, environment, parameters and files, merged with what a stack has where it is a PATCH."""
+
+import json
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from calor.server.engine.contract.views import StackRequest
+from calor.server.engine.durable.sealing import Sealing
+from calor.server.engine.revision.revisions import Blueprints
+from calor.server.engine.settings import Settings
+from calor.server.errors import BadRequest, RequestLimitExceeded, StackValidationFailed
+from calor.server.identity import Caller
+from calor.server.store.rows import RevisionRow, StackRow
+from calor.server.store.states import Action, Status
+from calor.server.template import (
+    Environment,
+    Limits,
+    Template,
+    mask,
+    merge_environments,
+    parse_environment,
+    parse_template,
+)
+
+HIDDEN = "******"
+NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,254}")
+LONGEST_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a request asks for, read but not yet bound to a stack. ``is_heavy``: work on it may take long (`costs`)."""
+
+    source: Mapping[str, Any] | str
+    template: Template
+    environment: Environment
+    given: Mapping[str, Any]
+    files: Mapping[str, str]
+    file: str = ""
+    is_heavy: bool = False
+
+
+def check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        shown = name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…"
+        raise StackValidationFailed(
+            f"Invalid stack name {shown!r}: it must begin with a letter and have at most 255 letters, digits, "
+            "'_', '.' and '-'."
+        )
+
+
+def read(request: StackRequest, settings: Settings) -> Wish:
+    """A request that stands for itself: create, update by PUT, preview, validate."""
+    if request.template is None:
+        raise BadRequest("No template specified")
+    return Wish(
+        source=request.template,
+        template=parsed(request.template, settings, request.template_name),
+        environment=environment_of(request),
+        given=dict(request.parameters),
+        files=dict(request.files),
+    )
+
+
+def parsed(template: Mapping[str, Any] | str, settings: Settings, file: str = "template") -> Template:
+    if isinstance(template, str) and len(template.encode("utf-8", "surrogatepass")) > settings.max_template_size:
+        raise RequestLimitExceeded(
+            f"max_template_size: a template may have {settings.max_template_size} bytes, this one has "
+            f"{len(template.encode('utf-8', 'surrogatepass'))}."
+        )
+    return parse_template(template, file=file, limits=Limits(size=settings.max_template_size), lenient=True)
+
+
+def environment_of(request: StackRequest) -> Environment:
+    if request.environment_files is None:
+        return parse_environment(request.environment)
+    missing = [name for name in request.environment_files if name not in request.files]
+    if missing:
+        raise BadRequest(f"The environment file {missing[0]!r} is not among the files of the request.")
+    return merge_environments([parse_environment(request.files[name], file=name) for name in request.environment_files])
+
+
+async def patched(
+    request: StackRequest, row: RevisionRow, blueprints: Blueprints, sealing: Sealing, settings: Settings
+) -> Wish:
+    """PATCH: what is not given stays as it is; ``clear_parameters`` go back to their defaults."""
+    source = sealing.value(row.template) if request.template is None else request.template
+    name = request.template_name if request.template is not None else row.template_file or "template"
+    template = parsed(source, settings, name)
+    stored = parse_environment(sealing.value(row.environment))
+    asked = request.environment_files is not None or request.environment
+    environment = merge_environments([stored, environment_of(request)]) if asked else stored
+    given = {**sealing.value(row.parameters), **request.parameters}
+    given = {
+        name: value
+        for name, value in given.items()
+        if name not in request.clear_parameters and name in template.parameters
+    }
+    files = {**(await blueprints.files(row)), **request.files}
+    return Wish(source, template, environment, given, files, row.template_file)
+
+
+def shown_template(row: RevisionRow, sealing: Sealing) -> Mapping[str, Any]:
+    """As ``stack template`` shows it: the defaults of hidden parameters are masked (F164)."""
+    template = parse_template(sealing.value(row.template))
+    raw = mask(template.raw)
+    for name, parameter in template.parameters.items():
+        if parameter.hidden and parameter.has_default:
+            section = raw["parameters" if "parameters" in raw else "Parameters"]
+            section[name] = {
+                key: HIDDEN if key in ("default", "Default") else item for key, item in section[name].items()
+            }
+    return json.loads(json.dumps(raw, default=str))  # type: ignore[no-any-return]  # a mapping's JSON is one
+
+
+def fresh_stack(caller: Caller, request: StackRequest, wish: Wish, now: datetime, settings: Settings) -> StackRow:
+    """The row of a root stack that is asked for."""
+    ident = str(uuid.uuid4())
+    rollback_off = True if request.disable_rollback is None else request.disable_rollback
+    return StackRow(
+        id=ident,
+        name=request.name,
+        live_name=f"{caller.project_id}/{request.name}",
+        project_id=caller.project_id,
+        user_id=caller.user_id,
+        user_name=caller.user_name,
+        root_id=ident,
+        owner_id=None,
+        owner_resource_id=None,
+        depth=0,
+        revision_id=None,
+        good_revision_id=None,
+        action=Action.CREATE,
+        status=Status.IN_PROGRESS,
+        status_reason="Stack CREATE started",
+        description=wish.template.description,
+        created_at=now,
+        updated_at=None,
+        deleted_at=None,
+        started_at=now,
+        timeout_mins=request.timeout_mins,
+        disable_rollback=rollback_off,
+        tags=list(request.tags or ()),
+        region=settings.region,
+        credentials=None,
+        outputs=None,
+    )

@@ -1,0 +1,1 @@
+"""Processes with limits, for work whose cost a tenant decides."""
