@@ -102,6 +102,27 @@ test_packages() {
         qemu-system-x86:qemu-system-x86_64 qemu-utils:qemu-img e2fsprogs:mke2fs grub-common:grub-mkimage \
         grub-pc-bin:/usr/lib/grub/i386-pc/boot.img
     hook_packages
+    newest_pythons
+}
+
+# The Pythons of Debian sid, for guest code only: unpacked beside the system, each with its own C library. Signatures
+# are checked, the age of the mirror's lists is not.
+newest_pythons() {
+    local there=${XDG_CACHE_HOME:-$HOME/.cache}/calor/pythons half python
+    [ "$(id -u)" -eq 0 ] && [ ! -e "$there" ] || return 0
+    packages patchelf
+    say "Unpacking the Pythons of Debian sid …"
+    half=$there.partial
+    rm -rf "$half"
+    mkdir -p "$half"
+    mmdebstrap --quiet --mode=root --variant=extract --aptopt='Acquire::Check-Valid-Until "false"' \
+        --include='?name(^python3\.[0-9]+-minimal$)' --include='?name(^libpython3\.[0-9]+-stdlib$)' sid "$half" ||
+        fail "mmdebstrap could not unpack Debian sid's Pythons"
+    for python in "$half"/usr/bin/python3.*; do
+        patchelf --set-interpreter "$there/usr$(patchelf --print-interpreter "$python")" --force-rpath \
+            --set-rpath "$(printf %s "$half"/usr/lib/*-linux-gnu | sed "s|^$half|$there|")" "$python"
+    done
+    mv "$half" "$there"
 }
 
 # The tools that the agent's hooks are tested with; no daemon among them, and nothing starts.

@@ -1,26 +1,18 @@
 """The agent as one file: the same bytes each time, and it works under every Python at hand."""
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import interpreters
 import pytest
 
 from calor.server.engine.guests import agent_file
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-
-
-def interpreters() -> list[str]:
-    """This Python, and every Python 3.6 or newer of pyenv and of the system."""
-    found = [sys.executable, shutil.which("python3", path="/usr/bin")]
-    for directory in (Path.home() / ".pyenv/versions").glob("3.*"):
-        found.append(str(directory / "bin/python3"))
-    return sorted({os.path.realpath(one) for one in found if one and os.access(one, os.X_OK)})
 
 
 @pytest.fixture
@@ -48,7 +40,7 @@ def test_it_holds_the_whole_trees(packed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("python", interpreters())
+@pytest.mark.parametrize("python", interpreters.at_hand())
 def test_it_applies_and_reports_under_this_python(packed, python, server, guest, deployment):
     init = {"config": {"files": {str(guest.root / "f"): {"content": {"é": 1}}}}}
     server.deploy(deployment("a", "#!/bin/sh\necho $word\n", inputs={"word": "é"}))
@@ -61,7 +53,7 @@ def test_it_applies_and_reports_under_this_python(packed, python, server, guest,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("python", interpreters())
+@pytest.mark.parametrize("python", interpreters.at_hand())
 def test_every_module_compiles_under_this_python(python, tmp_path):
     trees = [shutil.copytree(REPOSITORY / part, tmp_path / part) for part in ("agent", "cfntools")]
     subprocess.run([python, "-I", "-S", "-m", "compileall", "-q", *map(str, trees)], check=True)

@@ -93,7 +93,7 @@ def test_a_password_goes_to_its_own_address_only(apply, tmp_path, listener):
             "password": "d",
             "uris": [listener.url.split("//")[1] + "/private"],
         },
-        "bucket": {"type": "S3", "accessKeyId": "x"},
+        "digest": {"type": "Digest", "username": "x"},
     }
     files = {
         "1": {"source": listener.url + "/x", "authentication": "named"},
@@ -104,7 +104,7 @@ def test_a_password_goes_to_its_own_address_only(apply, tmp_path, listener):
     assert apply({"files": paths}, **{"AWS::CloudFormation::Authentication": accounts})[0] == 0
     sent = [headers.get("Authorization") for headers in listener.headers]
     assert sent == ["Basic " + base64.b64encode(b"u:p").decode(), "Basic " + base64.b64encode(b"c:d").decode(), None]
-    for name, message in (("nosuch", "there is no nosuch"), ("bucket", "type S3; only basic is known")):
+    for name, message in (("nosuch", "there is no nosuch"), ("digest", "type Digest; known: basic, S3")):
         wanted = {str(tmp_path / "x"): {"source": listener.url, "authentication": name}}
         code, said = apply({"files": wanted}, **{"AWS::CloudFormation::Authentication": accounts})
         assert code == 1

@@ -3,12 +3,10 @@
 import io
 import json
 import os
-import shutil
 import subprocess
-import sys
 import tarfile
-from pathlib import Path
 
+import interpreters
 import pytest
 
 from calor.server.engine.guests import agent_file
@@ -16,15 +14,7 @@ from calor.server.engine.guests import agent_file
 pytestmark = pytest.mark.slow
 
 
-def interpreters() -> list[str]:
-    """This Python, and every Python 3.6 or newer of pyenv and of the system."""
-    found = [sys.executable, shutil.which("python3", path="/usr/bin")]
-    for directory in (Path.home() / ".pyenv/versions").glob("3.*"):
-        found.append(str(directory / "bin/python3"))
-    return sorted({os.path.realpath(one) for one in found if one and os.access(one, os.X_OK)})
-
-
-@pytest.mark.parametrize("python", interpreters())
+@pytest.mark.parametrize("python", interpreters.at_hand())
 def test_cfn_init_applies_and_cfn_signal_and_cfn_hup_speak(python, tmp_path, listener):
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:xz") as tar:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import interpreters
 import pytest
 
 from calor.cloudinit import AgentBoot
@@ -248,15 +249,10 @@ def test_f067_an_image_without_python_says_so_in_one_line(tmp_path: Path) -> Non
     assert done.stdout == "calor: no agent in instance i-7: this image has no Python 3.6 or newer\n"
 
 
-def pythons() -> list[Path]:
-    found = sorted((Path.home() / ".pyenv/versions").glob("3.*/bin/python3"))
-    return [path for path in (Path("/usr/bin/python3"), *found) if path.exists()]
-
-
-@pytest.mark.parametrize("python", pythons(), ids=lambda path: path.parts[-3])
+@pytest.mark.parametrize("python", interpreters.at_hand())
 @pytest.mark.parametrize("name", ["boot.py", "part_handler.py", "loguserdata.py"])
-def test_guest_files_load_on_every_python_at_hand(python: Path, name: str) -> None:
+def test_guest_files_load_on_every_python_at_hand(python: str, name: str) -> None:
     file = Path(boot.__file__).with_name(name)
     load = f"import runpy; runpy.run_path({str(file)!r}, run_name='loaded')"
-    done = subprocess.run([str(python), "-B", "-I", "-S", "-c", load], capture_output=True, text=True)
+    done = subprocess.run([python, "-B", "-I", "-S", "-c", load], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -1,61 +1,115 @@
-"""``AWS::CloudFormation::Authentication``: with which user and password files and sources are fetched."""
+"""``AWS::CloudFormation::Authentication``: as whom files and sources are fetched."""
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional
 from urllib.parse import urlsplit
 
-from calor.cfntools import proxies
+from calor.cfntools import httpclient, proxies, s3
 
-KEY = "AWS::CloudFormation::Authentication"
+SECTION = "AWS::CloudFormation::Authentication"
+KINDS = "basic, S3"
 
 
 class AuthenticationRefused(Exception):
     """The section, or a name asked of it, cannot be used; the message says why."""
 
 
+class Account:
+    """How an address is asked for: here as nobody."""
+
+    def covers(self, url: str) -> bool:
+        """Whether it is taken for this address where none is named."""
+        return False
+
+    def get(self, url: str, timeout: float, sink: httpclient.Sink) -> httpclient.Answer:
+        """Raises httpclient.TransportError, and AuthenticationRefused where this account can be used for nothing."""
+        return httpclient.request("GET", url, None, {}, timeout, sink=sink)
+
+
+class Basic(Account):
+    """A user and a password."""
+
+    def __init__(self, name: str, settings: Dict[str, Any]) -> None:
+        if settings.get("username") is None:
+            raise AuthenticationRefused("{}: {} has no username".format(SECTION, name))
+        self._header = proxies.basic(str(settings["username"]), str(settings.get("password") or ""))
+        self._uris = _texts(settings.get("uris"))
+
+    def covers(self, url: str) -> bool:
+        return any(_is_below(uri, url) for uri in self._uris)
+
+    def get(self, url: str, timeout: float, sink: httpclient.Sink) -> httpclient.Answer:
+        return httpclient.request("GET", url, None, {"Authorization": self._header}, timeout, sink=sink)
+
+
+class Bucket(Account):
+    """A key pair of S3, for what lies in certain buckets."""
+
+    def __init__(self, name: str, settings: Dict[str, Any]) -> None:
+        absent = [key for key in ("accessKeyId", "secretKey") if not settings.get(key)]
+        if absent:
+            raise AuthenticationRefused("{}: {} has no {}".format(SECTION, name, " and no ".join(absent)))
+        self._key = s3.Key(str(settings["accessKeyId"]), str(settings["secretKey"]))
+        self._buckets = _texts(settings.get("buckets"))
+
+    def covers(self, url: str) -> bool:
+        return any(s3.is_in(bucket, url) for bucket in self._buckets)
+
+    def get(self, url: str, timeout: float, sink: httpclient.Sink) -> httpclient.Answer:
+        return s3.get(self._key, url, timeout, sink)
+
+
+class Unusable(Account):
+    """One that is refused when it is asked for, and not before: other configs may do without."""
+
+    def __init__(self, reason: str, buckets: List[str]) -> None:
+        self._reason = reason
+        self._buckets = buckets
+
+    def covers(self, url: str) -> bool:
+        return any(s3.is_in(bucket, url) for bucket in self._buckets)
+
+    def get(self, url: str, timeout: float, sink: httpclient.Sink) -> httpclient.Answer:
+        raise AuthenticationRefused(self._reason)
+
+
 class Authentication:
-    """The accounts of a metadata document: chosen by name, else by the address that an account's ``uris`` cover."""
+    """The accounts of a metadata document: chosen by name, else by the address that an account covers."""
 
     def __init__(self, document: Dict[str, Any]) -> None:
-        found = document.get(KEY) or {}
+        found = document.get(SECTION) or {}
         if not isinstance(found, dict):
-            raise AuthenticationRefused("{} must be a map".format(KEY))
-        self._named: Dict[str, str] = {}
-        self._covered: List[Tuple[str, str]] = []
-        self._other: Dict[str, str] = {}
-        for name, account in sorted(found.items()):
-            self._read(name, account)
+            raise AuthenticationRefused("{} must be a map".format(SECTION))
+        self._accounts = {name: _account(name, settings) for name, settings in sorted(found.items())}
 
-    def _read(self, name: str, account: Any) -> None:
-        kind = str(account.get("type", "")) if isinstance(account, dict) else ""
-        if kind.lower() != "basic":
-            self._other[name] = kind or "no type"
-            return
-        if account.get("username") is None:
-            raise AuthenticationRefused("{}: {} has no username".format(KEY, name))
-        header = proxies.basic(str(account["username"]), str(account.get("password") or ""))
-        self._named[name] = header
-        uris = account.get("uris") or []
-        for uri in [uris] if isinstance(uris, str) else uris:
-            self._covered.append((str(uri), header))
-
-    def headers(self, url: str, name: Optional[str] = None) -> Dict[str, str]:
-        """What to send along with a request. Raises AuthenticationRefused for a name that is not there."""
+    def account(self, url: str, name: Optional[str] = None) -> Account:
+        """As whom to ask for an address. Raises AuthenticationRefused for a name that is not there."""
         if name:
-            if name in self._other:
-                raise AuthenticationRefused(
-                    "{}: {} has type {}; only basic is known".format(KEY, name, self._other[name])
-                )
-            if name not in self._named:
-                there = ", ".join(sorted(self._named)) or "none"
-                raise AuthenticationRefused("{}: there is no {}; there are: {}".format(KEY, name, there))
-            return {"Authorization": self._named[name]}
-        for uri, header in self._covered:
-            if _covers(uri, url):
-                return {"Authorization": header}
-        return {}
+            if name not in self._accounts:
+                there = ", ".join(self._accounts) or "none"
+                raise AuthenticationRefused("{}: there is no {}; there are: {}".format(SECTION, name, there))
+            return self._accounts[name]
+        return next((account for account in self._accounts.values() if account.covers(url)), Account())
 
 
-def _covers(uri: str, url: str) -> bool:
+def _account(name: str, settings: Any) -> Account:
+    found = settings if isinstance(settings, dict) else {}
+    kind = str(found.get("type", "")).lower()
+    if kind == "basic":
+        return Basic(name, found)
+    if kind != "s3":
+        words = "{}: {} has type {}; known: {}".format(SECTION, name, found.get("type") or "none", KINDS)
+        return Unusable(words, [])
+    if found.get("roleName"):
+        words = "{}: {} has a roleName: there are no IAM roles here; give accessKeyId and secretKey"
+        return Unusable(words.format(SECTION, name), _texts(found.get("buckets")))
+    return Bucket(name, found)
+
+
+def _texts(value: Any) -> List[str]:
+    return [str(one) for one in (value if isinstance(value, list) else [value]) if one]
+
+
+def _is_below(uri: str, url: str) -> bool:
     """Whether ``uri`` (a host, or an address) names the host of ``url`` and the beginning of its path: a password is
     sent nowhere else, and not over HTTP where the account names HTTPS."""
     wanted, asked = urlsplit(uri if "://" in uri else "//" + uri), urlsplit(url)

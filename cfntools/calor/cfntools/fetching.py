@@ -4,11 +4,11 @@ import hashlib
 import os
 import re
 import shutil
-from typing import BinaryIO, Dict, Optional
+from typing import Optional
 from urllib.parse import unquote, urlsplit
 
-from calor.cfntools import httpclient, retrying
-from calor.cfntools.authentication import Authentication
+from calor.cfntools import httpclient, retrying, s3
+from calor.cfntools.authentication import Account, Authentication
 
 PATIENCE = 60.0
 TIMEOUT = 1800.0
@@ -36,7 +36,7 @@ class Source:
         if local is not None:
             shutil.copyfile(local, path)
         else:
-            self._download(path, authentication.headers(self.url, self.name))
+            self._download(path, authentication.account(self.url, self.name))
         if self.checksum:
             _check(self.url, path, self.checksum)
 
@@ -46,20 +46,18 @@ class Source:
         parts = urlsplit(self.url)
         return unquote(parts.path) if parts.scheme == "file" else None
 
-    def _download(self, path: str, headers: Dict[str, str]) -> None:
+    def _download(self, path: str, account: Account) -> None:
         def attempt() -> httpclient.Answer:
             with open(path, "wb") as sink:
-                return retrying.check(self._get(headers, sink))
+                return retrying.check(account.get(self.url, TIMEOUT, httpclient.Sink(sink, MAX_SIZE)))
 
         try:
             answer = retrying.patiently(attempt, PATIENCE)
         except httpclient.TransportError as exc:
             raise CannotFetch("{}: {}".format(self.url, exc)) from exc
         if not answer.ok:
-            raise CannotFetch("{} answered {}".format(self.url, answer.status))
-
-    def _get(self, headers: Dict[str, str], sink: BinaryIO) -> httpclient.Answer:
-        return httpclient.request("GET", self.url, None, headers, TIMEOUT, sink=httpclient.Sink(sink, MAX_SIZE))
+            words = s3.reason(answer)
+            raise CannotFetch("{} answered {}{}".format(self.url, answer.status, " " + words if words else ""))
 
 
 def _check(url: str, path: str, checksum: str) -> None:

@@ -52,9 +52,10 @@ def request(
     timeout: float = 30.0,
     trust: tls.Trust = tls.DEFAULT,
     sink: Optional[Sink] = None,
+    follow: bool = True,
 ) -> Answer:
-    """Send one request and read its whole answer within ``timeout`` seconds; redirects are followed. With a ``sink``
-    the body of a success is written there and empty in the answer."""
+    """Send one request and read its whole answer within ``timeout`` seconds; redirects are followed unless told not to
+    ``follow``. With a ``sink`` the body of a success is written there and empty in the answer."""
     deadline = time.monotonic() + timeout
     sent = dict(headers or {})
     for _ in range(5):
@@ -63,7 +64,7 @@ def request(
         except (OSError, ValueError, UnicodeError) as exc:
             raise TransportError("{} {}: {}".format(method, _shown(url), exc or type(exc).__name__)) from exc
         target = answer.headers.get("location")
-        if answer.status not in REDIRECTS or not target:
+        if answer.status not in REDIRECTS or not target or not follow:
             return answer
         if method not in ("GET", "HEAD") and answer.status not in (307, 308):
             return answer
