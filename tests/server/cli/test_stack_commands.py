@@ -294,7 +294,13 @@ def test_update_sends_all_or_with_existing_what_is_given(api: Api, files: Path) 
     calor("stack", "update", "shop", "-t", str(files / "t.yaml"), "--rollback")
     (patch, put) = api.asked
     assert patch[:2] == ("PATCH", "/stacks/shop/shop-id")
-    assert patch[2] == {"files": {}, "parameters": {"x": "1"}, "clear_parameters": ["y"]}
+    assert patch[2] == {
+        "files": {},
+        "parameters": {"x": "1"},
+        "clear_parameters": ["y"],
+        "guard": "restricted",
+        "allow_replace": [],
+    }
     assert (put[0], put[2]["disable_rollback"]) == ("PUT", False)
 
 
@@ -340,12 +346,26 @@ def test_a_plan_ends_with_the_whole_command_that_does_it(api: Api, files: Path) 
     counts = {"create": 0, "update": 0, "replace": 0, "delete": 1, "none": 0, "refused": 0}
     step = {"path": ["a"], "resource_type": "OS::Test", "action": "delete", "reasons": [], "changes": []}
     step |= {"retained": False, "destroys_data": False, "refused": None}
-    api.answers["POST", "/plans"] = {"plan": {"id": "f00", "stack_name": "shop", "counts": counts, "steps": [step]}}
+    api.answers["POST", "/plans"] = {"plan": {"id": "f00", "stack_name": "shop", "stack_id": "s1", "counts": counts}}
+    api.answers["POST", "/plans"]["plan"]["steps"] = [step]
     template, environment = files / "t.yaml", files / "env.yaml"
     words = ("-t", str(template), "-e", str(environment), "--parameter", "x=a b", "--os-cloud", "mine")
     done = calor("stack", "plan", "shop", *words)
     wanted = f"calor stack update --plan f00 -t {template} -e {environment} --parameter 'x=a b' --os-cloud mine shop"
     assert done.output.splitlines()[-1] == f"To do exactly this: {wanted}"
+    guards = ("--allow-replace", "group/0", "--guard-data")
+    done = calor("stack", "plan", "shop", "-t", str(template), *guards)
+    wanted = f"calor stack update --plan f00 -t {template} --allow-replace group/0 --guard-data shop"
+    assert done.output.splitlines()[-1] == f"To do exactly this: {wanted}"
+    api.answers["POST", "/plans"]["plan"]["stack_id"] = None
+    done = calor("stack", "plan", "shop", "-t", str(template))
+    assert done.output.splitlines()[-1] == f"To do exactly this: calor stack create --plan f00 -t {template} shop"
+    counts["refused"], step["refused"] = 1, "it is forbidden"
+    done = calor("stack", "plan", "shop", "-t", str(template))
+    assert done.output.splitlines()[-2:] == [
+        "    refused: it is forbidden",
+        "1 refused: the update would not be begun.",
+    ]
 
 
 # --- deployments --------------------------------------------------------------------------------------------
@@ -413,20 +433,59 @@ def test_an_archive_is_unpacked_before_it_is_sent(tmp_path: Path) -> None:
         gathered.template(tmp_path / "web.csar")
 
 
-def test_f107_a_servers_refusal_is_shown_in_its_lines_too(api: Api, files: Path) -> None:
+def problem(file: str, line: int, path: str, message: str, **more: Any) -> dict[str, Any]:
+    return {"file": file, "line": line, "column": 5, "path": path, "message": message, "code": "unknown-key", **more}
+
+
+def test_f107_a_servers_refusal_is_shown_as_validate_shows_it(api: Api, files: Path) -> None:
     inner, lines = files / "lib/inner.yaml", (files / "t.yaml").read_text().splitlines()
     told = [
-        "template:3:5: resources.a: One thing is wrong.",
-        f"{inner.as_uri()}:1:2: outputs: Another is.",
-        "translation:2:1: resources: That is not the user's file.",
-        "And a sentence.",
+        problem("template", 3, "resources.a", "One thing is wrong.", did_you_mean=["b"], newer="no matter"),
+        problem(inner.as_uri(), 1, "outputs", "Another is."),
+        problem("translation", 2, "resources", "That is not the user's file."),
+        problem("", 0, "parameters.x", "A value is wrong."),
     ]
-    api.answers["POST", "/stacks"] = Fault("\n".join(told), 400)
-    api.answers["PUT", "/stacks/shop/shop-id"] = Fault(told[0], 400)
-    done = calor("stack", "create", "shop", "-t", str(files / "t.yaml"), "-e", str(files / "env.yaml"))
-    assert done.exit_code == 1
-    assert f"{files / 't.yaml'}:3:5: error: resources.a: One thing is wrong.\n    3 | {lines[2]}\n" in done.output
-    assert f"{inner}:1:2: error: outputs: Another is.\n    1 | {inner.read_text().splitlines()[0]}\n" in done.output
-    assert done.output.endswith(f"{told[2]}\n{told[3]}\n")
-    done = calor("stack", "update", "shop", "-t", str(files / "t.yaml"))
-    assert "error: resources.a: One thing is wrong.\n    3 | " in done.output
+    api.answers["POST", "/stacks"] = Fault("Heat's text", 400, told)
+    api.answers["PUT", "/stacks/shop/shop-id"] = Fault("Heat's text", 400, told[:1])
+    template = files / "t.yaml"
+    done = calor("stack", "create", "shop", "-t", str(template), "-e", str(files / "env.yaml"))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        f"{template}:3:5: error: resources.a: One thing is wrong. [unknown-key]",
+        f"    3 | {lines[2]}",
+        "      |     ^",
+        f"{inner}:1:5: error: outputs: Another is. [unknown-key]",
+        f"    1 | {inner.read_text().splitlines()[0]}",
+        "      |     ^",
+        "translation:2:5: error: resources: That is not the user's file. [unknown-key]",
+        f"{template}: error: parameters.x: A value is wrong. [unknown-key]",
+        f"{template}: 4 errors",
+    ]
+    done = calor("stack", "update", "shop", "-t", str(template), "--format", "json")
+    assert json.loads(done.stdout) == {
+        "valid": False,
+        "problems": [
+            {
+                "severity": "error",
+                **problem(str(template), 3, "resources.a", "One thing is wrong."),
+                "did_you_mean": [],
+            }
+        ],
+    }
+
+
+def test_what_has_begun_is_told_as_json_too(api: Api, files: Path) -> None:
+    api.answers["POST", "/stacks"] = {"stack": {"id": "new-id"}}
+    done = calor("stack", "create", "shop", "-t", str(files / "t.yaml"), "--format", "json")
+    assert json.loads(done.stdout) == {"stack_name": "shop", "id": "new-id"}
+    done = calor("stack", "update", "shop", "-t", str(files / "t.yaml"), "--format", "json")
+    assert json.loads(done.stdout) == {"stack_name": "shop", "id": "shop-id"}
+
+
+def test_f124_what_may_be_replaced_and_what_must_not_be_lost_is_sent_along(api: Api, files: Path) -> None:
+    words = ("-t", str(files / "t.yaml"), "--allow-replace", "web", "--allow-replace", "group/0", "--guard-data")
+    calor("stack", "update", "shop", *words)
+    calor("stack", "update", "shop", "-t", str(files / "t.yaml"))
+    (guarded, plain) = (body for _, _, body in api.asked)
+    assert (guarded["guard"], guarded["allow_replace"]) == ("data", ["web", "group/0"])
+    assert (plain["guard"], plain["allow_replace"]) == ("restricted", [])

@@ -1,11 +1,27 @@
-"""Errors of requests, and Heat's error body (api-routes.json, ``error_body``). Nothing else knows that body."""
+"""Errors of requests, and Heat's error body (api-routes.json, ``error_body``). Nothing else knows that body.
 
-from collections.abc import Mapping
+A request with the header `FAULTS` gets the faults of its template one by one in ``error.problems``, too; Heat's
+clients send no such header, and their answers have Heat's keys only.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
 
-from calor.server.errors import BadRequest, CalorError, EntityNotFound, Forbidden
+from calor.server.errors import (
+    BadRequest,
+    CalorError,
+    EntityNotFound,
+    Forbidden,
+    InvalidInput,
+    Problem,
+    RequestLimitExceeded,
+)
+from calor.server.template.problems import as_data
+
+FAULTS = "X-Calor-Faults"
+ASKED = "1"
 
 
 class HTTPBadRequest(BadRequest):
@@ -43,15 +59,25 @@ _EXPLANATIONS = {
 _NAMES = {"BadRequest": "HTTPBadRequest", "Unauthorized": "HTTPUnauthorized"}
 
 
-def body_of(error: CalorError) -> Mapping[str, Any]:
+def body_of(error: CalorError, *, with_problems: bool = False) -> Mapping[str, Any]:
     name = error.type_name
+    told: dict[str, Any] = {"message": error.detail, "traceback": None, "type": _NAMES.get(name, name)}
+    if with_problems:
+        told["problems"] = [as_data(problem) for problem in _problems(error)]
     return {
         "explanation": _EXPLANATIONS.get(error.status, error.title),
         "code": error.status,
-        "error": {"message": error.detail, "traceback": None, "type": _NAMES.get(name, name)},
+        "error": told,
         "title": error.title,
     }
 
 
-def response_of(error: CalorError, headers: Mapping[str, str] | None = None) -> web.Response:
-    return web.json_response(body_of(error), status=error.status, headers=headers)
+def _problems(error: CalorError) -> Sequence[Problem]:
+    if isinstance(error, InvalidInput):
+        return error.problems
+    return [Problem(message=error.detail, code="limit")] if isinstance(error, RequestLimitExceeded) else ()
+
+
+def response_of(request: web.Request, error: CalorError, headers: Mapping[str, str] | None = None) -> web.Response:
+    asked = request.headers.get(FAULTS) == ASKED
+    return web.json_response(body_of(error, with_problems=asked), status=error.status, headers=headers)

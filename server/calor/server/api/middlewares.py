@@ -102,4 +102,4 @@ def heat_error(request: web.Request, error: CalorError) -> web.StreamResponse:
         headers["WWW-Authenticate"] = request.app[TOKENS].www_authenticate
     if isinstance(error, ServiceUnavailable):
         headers["Retry-After"] = "5"
-    return faults.response_of(error, headers)
+    return faults.response_of(request, error, headers)

@@ -1,6 +1,6 @@
 """Files of this machine as text, and a problem shown in its line with a caret."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +41,6 @@ def shown(problem: Problem, text: str | None, severity: str = "error") -> str:
     return f"{first}\n{number} | {line}\n{' ' * len(number)} | {caret}^"
 
 
-def quoting(problems: list[Problem], read: Callable[[str], str | None], severity: str = "error") -> str:
+def quoting(problems: Sequence[Problem], read: Callable[[str], str | None], severity: str = "error") -> str:
     """Several problems, each with its line; ``read`` gives the text of a file by the name that problems have."""
     return "\n".join(shown(problem, read(problem.file), severity) for problem in problems)

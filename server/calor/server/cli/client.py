@@ -1,24 +1,23 @@
 """The API as the command line calls it: with the user's own credentials, from the environment or a clouds.yaml."""
 
-import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
 
 F = TypeVar("F", bound=Callable[..., Any])
 POLL = 25
 """Seconds of a long poll: below the usual time-outs of proxies."""
-_HOW_TO_NAME = (
-    "Name a cloud of clouds.yaml by --os-cloud or OS_CLOUD, set OS_AUTH_URL and its companions, "
-    "or point to a dev cloud by --dev."
-)
+FAULTS = {"X-Calor-Faults": "1"}
+"""Asks for the faults of templates one by one, beside Heat's text."""
 
 
 def connecting(command: F) -> F:
-    """Add the options that say which cloud; the verb gets a ``client``."""
+    """Add the options that say which cloud; the verb gets a ``client``, or the one that its context has already."""
     cloud = click.option(
         "--os-cloud", metavar="NAME", help="Cloud in clouds.yaml. Default: OS_CLOUD, else OS_* variables."
     )
@@ -31,7 +30,7 @@ def connecting(command: F) -> F:
 
     @click.pass_context
     def called(context: click.Context, /, os_cloud: str | None, dev_dir: Path | None, **given: Any) -> Any:
-        return context.invoke(command, client=Client(os_cloud, dev_dir), **given)
+        return context.invoke(command, client=context.obj or Client(os_cloud, dev_dir), **given)
 
     called.__doc__ = command.__doc__
     called.__name__ = command.__name__
@@ -40,20 +39,21 @@ def connecting(command: F) -> F:
 
 
 class Fault(click.ClickException):
-    """An answer of the API that is an error; ``status`` is HTTP's."""
+    """An answer of the API that is an error; ``status`` is HTTP's. ``problems`` are the faults of what was sent."""
 
-    def __init__(self, message: str, status: int = 0) -> None:
+    def __init__(self, message: str, status: int = 0, problems: Sequence[Mapping[str, Any]] = ()) -> None:
         super().__init__(message)
         self.status = status
+        self.problems = problems
 
 
 class Client:
-    """Calls the orchestration service of the user's project. Connects with the first call."""
+    """Calls the orchestration service of the user's project. Connects with the first call, unless it has an adapter."""
 
-    def __init__(self, cloud: str | None = None, dev_dir: Path | None = None) -> None:
+    def __init__(self, cloud: str | None = None, dev_dir: Path | None = None, adapter: "Adapter | None" = None) -> None:
         self._cloud = cloud
         self._dev_dir = dev_dir
-        self._adapter: Any = None
+        self._adapter: Any = adapter
 
     def get(self, path: str, **query: Any) -> Any:
         """The JSON answered. What is None is left out of the query."""
@@ -70,7 +70,7 @@ class Client:
     ) -> Any:
         """The JSON answered; None where there is none."""
         more: dict[str, Any] = {} if body is None else {"json": dict(body)}
-        answer = self._call(method, path, params=dict(query or {}), headers=dict(headers or {}), **more)
+        answer = self._call(method, path, params=dict(query or {}), headers=headers, **more)
         is_json = "json" in answer.headers.get("Content-Type", "")
         return answer.json() if is_json and answer.content else None
 
@@ -88,67 +88,30 @@ class Client:
         name, ident = self.find(name_or_id)
         return f"/stacks/{_quoted(name)}/{ident}"
 
-    def _call(self, method: str, path: str, **more: Any) -> Any:
-        if self._adapter is None:
-            with _readable(self._dev_dir):
+    def _call(self, method: str, path: str, headers: Mapping[str, str] | None = None, **more: Any) -> Any:
+        from calor.server.cli.cloud_config import readable
+
+        with readable(self._dev_dir):
+            if self._adapter is None:
                 self._adapter = self._connected()
-        with _readable(self._dev_dir):
-            answer = self._adapter.request(path, method, raise_exc=False, **more)
+            headers = {**FAULTS, **(headers or {})}
+            answer = self._adapter.request(path, method, headers=headers, raise_exc=False, **more)
         if answer.status_code >= 400:
-            raise Fault(_message(answer), answer.status_code)
+            raise Fault(*_refusal(answer))
         return answer
 
     def _connected(self) -> Any:
-        from keystoneauth1.adapter import Adapter
-        from openstack.config import OpenStackConfig
+        from calor.server.cli.cloud_config import connected
 
-        logging.getLogger("keystoneauth").addHandler(logging.NullHandler())  # what fails is raised as well, and told
-        if self._dev_dir is not None:
-            if not (self._dev_dir / "clouds.yaml").is_file():
-                raise Fault(
-                    f"There is no dev cloud in {self._dev_dir}. Start one: calor dev --state-dir {self._dev_dir}"
-                )
-            config = OpenStackConfig(config_files=[str(self._dev_dir / "clouds.yaml")], load_envvars=False)
-            region = config.get_one(self._cloud or "calor")
-        else:
-            region = OpenStackConfig().get_one(self._cloud)
-        kind = "orchestration"
-        return Adapter(
-            region.get_session(),
-            service_type=kind,
-            interface=region.get_interface(kind),
-            region_name=region.get_region_name(kind),
-            endpoint_override=region.get_endpoint(kind),
-            user_agent="calor",
-        )
+        return connected(self._cloud, self._dev_dir)
 
 
-@contextmanager
-def _readable(dev_dir: Path | None) -> Iterator[None]:
-    """Faults of the way to the API as one line."""
-    from keystoneauth1.exceptions import ClientException, ConnectFailure, DiscoveryFailure, MissingRequiredOptions
-    from openstack.exceptions import ConfigException
-
+def _refusal(answer: Any) -> tuple[str, int, Sequence[Mapping[str, Any]]]:
     try:
-        yield
-    except MissingRequiredOptions as exc:
-        raise Fault(f"No cloud is named, or its settings are incomplete ({exc}). {_HOW_TO_NAME}") from exc
-    except ConfigException as exc:
-        raise Fault(f"{exc} {_HOW_TO_NAME}") from exc
-    except (ConnectFailure, DiscoveryFailure) as exc:
-        if dev_dir is None:
-            raise Fault(str(exc)) from exc
-        raise Fault(f"The dev cloud in {dev_dir} is not running; start it: calor dev --state-dir {dev_dir}") from exc
-    except ClientException as exc:
-        raise Fault(str(exc)) from exc
-
-
-def _message(answer: Any) -> str:
-    try:
-        body = answer.json()
-        return str(body["error"]["message"])
+        error = answer.json()["error"]
+        return str(error["message"]), answer.status_code, error.get("problems") or ()
     except (ValueError, KeyError, TypeError):
-        return f"The server answered {answer.status_code} {answer.reason}."
+        return f"The server answered {answer.status_code} {answer.reason}.", answer.status_code, ()
 
 
 def _quoted(text: str) -> str:

@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+
+if TYPE_CHECKING:  # rich takes a sixth of a short command's time, and JSON needs none of it
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -21,7 +23,9 @@ as_format = click.option(
 )
 
 
-def console() -> Console:
+def console() -> "Console":
+    from rich.console import Console
+
     found = Console(highlight=False)
     return found if found.is_terminal else Console(highlight=False, width=WIDE, no_color=True)
 
@@ -31,8 +35,10 @@ def harmless(text: str) -> str:
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _ESCAPES.sub("", text.replace("\r\n", "\n")).replace("\r", "\n"))
 
 
-def styled(status: str) -> Text:
+def styled(status: str) -> "Text":
     """A status in its colour."""
+    from rich.text import Text
+
     return Text(status, style=next((style for word, style in STYLES.items() if status.endswith(word)), ""))
 
 
@@ -41,6 +47,9 @@ def put_json(value: Any) -> None:
 
 
 def put_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
@@ -51,6 +60,9 @@ def put_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 def put_facts(facts: Mapping[str, Any]) -> None:
     """Names and values, one a line."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
@@ -59,7 +71,7 @@ def put_facts(facts: Mapping[str, Any]) -> None:
     _put(table)
 
 
-def _put(table: Table) -> None:
+def _put(table: "Table") -> None:
     """Where it is not read on a terminal, without the blanks that fill the last column."""
     out = console()
     if out.is_terminal:

@@ -1,17 +1,15 @@
 """``calor validate``: a template checked on this machine, without a server."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from calor.server.cli import verdict
 from calor.server.cli.templates import environments_option, parameters_option, templates_argument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from calor.server.authoring.checking import Report, Wanted
 
 
@@ -61,9 +59,11 @@ def validate(
         if show_translation and report.translation is not None:
             click.echo(report.translation, err=shape == "json")
         if shape == "text":
-            click.echo(_as_text(report, template))
+            click.echo(verdict.as_text(str(template), report.problems, report.warnings, report.texts.get))
     if shape == "json":
-        click.echo(_as_json(reports.values()))
+        problems = [one for report in reports.values() for one in report.problems]
+        warnings = [one for report in reports.values() for one in report.warnings]
+        click.echo(verdict.as_json(problems, warnings))
     sys.exit(0 if all(report.is_valid for report in reports.values()) else 1)
 
 
@@ -74,32 +74,3 @@ def _checked(wanted: "Wanted") -> "Report":
         return as_given(wanted, check(wanted))
     except OSError as error:
         raise click.ClickException(f"{error.filename} cannot be read: {error.strerror}.") from error
-
-
-def _as_text(report: "Report", template: Path) -> str:
-    from calor.server.authoring.texts import quoting
-
-    parts = [
-        quoting(report.problems, report.texts.get),
-        quoting(report.warnings, report.texts.get, "warning"),
-        f"{template}: {_counted(report)}",
-    ]
-    return "\n".join(part for part in parts if part)
-
-
-def _counted(report: "Report") -> str:
-    errors, warnings = len(report.problems), len(report.warnings)
-    found = [f"{errors} error{'s' * (errors != 1)}"] if errors else ["valid"]
-    if warnings:
-        found.append(f"{warnings} warning{'s' * (warnings != 1)}")
-    return ", ".join(found)
-
-
-def _as_json(reports: "Iterable[Report]") -> str:
-    from dataclasses import asdict
-
-    known = list(reports)
-    found = [("error", problem) for report in known for problem in report.problems]
-    found += [("warning", one) for report in known for one in report.warnings]
-    problems = [{"severity": severity, **asdict(problem)} for severity, problem in found]
-    return json.dumps({"valid": all(report.is_valid for report in known), "problems": problems}, indent=2)

@@ -1,13 +1,20 @@
 """The nearest known name to one that is not known."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from itertools import islice
 
 _MOST = 2000  # names looked at: difflib is slow, and a template of thousands of resources may have many faults
+_MEANT = re.compile(r"\(did you mean ('[^']+'(?: or '[^']+')*)\?\)")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`` (did you mean 'server'?)`` or nothing."""
-    near = difflib.get_close_matches(str(name), list(islice(known, _MOST)), n=1, cutoff=0.6)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
+    """`` (did you mean 'server'?)``, with up to ``most`` names, or nothing."""
+    near = difflib.get_close_matches(str(name), list(islice(known, _MOST)), n=most, cutoff=0.6)
+    return f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+
+
+def meant(message: str) -> list[str]:
+    """The names that a message of `did_you_mean` offers."""
+    return [name for offer in _MEANT.findall(message) for name in re.findall("'([^']+)'", offer)]

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from calor.server.cli.client import Client, connecting
+from calor.server.cli.shown import put_json
 from calor.server.cli.sources import quoting
 from calor.server.cli.stack.parameters import warn_of_unknown
 from calor.server.cli.stack.watch import follow
@@ -29,6 +30,14 @@ def describing(command: F) -> F:
     """Add what create and update have in common."""
     for option in (
         click.option(
+            "--format",
+            "shape",
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="Of what is answered, and of the faults of what is refused.",
+        ),
+        click.option(
             "--wait", is_flag=True, help="Watch until it is done; exit code 1 if it failed, rolled back or not."
         ),
         click.option("--tags", metavar="A,B", help="Tags of the stack."),
@@ -36,6 +45,35 @@ def describing(command: F) -> F:
     ):
         command = option(command)
     return feeding(command)
+
+
+def guarding(command: F) -> F:
+    """Add what an update may replace, and what it must not lose."""
+    for option in (
+        click.option(
+            "--guard-data",
+            is_flag=True,
+            help="Refuse before anything is done if data would be lost: of a server, a volume or the like.",
+        ),
+        click.option(
+            "--allow-replace",
+            "allowed",
+            multiple=True,
+            metavar="RESOURCE",
+            help="This one may be replaced, whatever restricted_actions or --guard-data say. Nested ones: PARENT/NAME.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def guards(allowed: tuple[str, ...], *, guard_data: bool) -> dict[str, Any]:
+    """The part of a body that `guarding` is about. What the environment restricts is always refused beforehand."""
+    return {"guard": "data" if guard_data else "restricted", "allow_replace": list(allowed)}
+
+
+def _bound(plan_id: str | None) -> dict[str, str]:
+    return {"X-Calor-Plan": plan_id} if plan_id else {}
 
 
 def feeding(command: F) -> F:
@@ -64,16 +102,31 @@ def feeding(command: F) -> F:
 @click.argument("name")
 @click.option("-t", "--template", type=FILE, required=True, help="The template.")
 @click.option("--enable-rollback", is_flag=True, help="Delete what was made if the creation fails.")
+@click.option(
+    "--plan", "plan_id", metavar="ID", help="Only exactly what that `calor stack plan` of a new stack showed."
+)
 @describing
 @connecting
-def create(client: Client, name: str, template: Path, enable_rollback: bool, wait: bool, **given: Any) -> None:
+def create(
+    client: Client,
+    name: str,
+    template: Path,
+    enable_rollback: bool,
+    plan_id: str | None,
+    wait: bool,
+    shape: str,
+    **given: Any,
+) -> None:
     """Create a stack of a template; get_file and nested templates are sent along."""
     body = {**body_of(template, **given), "stack_name": name, "disable_rollback": not enable_rollback}
-    with quoting(body, template):
-        made = client.send("POST", "/stacks", body)["stack"]
-    click.echo(made["id"])
+    with quoting(body, template, shape):
+        made = client.send("POST", "/stacks", body, headers=_bound(plan_id))["stack"]
+    if shape == "json":
+        put_json({"stack_name": name, "id": made["id"]})
+    else:
+        click.echo(made["id"])
     if wait:
-        raise click.exceptions.Exit(follow(client, client.stack_path(made["id"])))
+        raise click.exceptions.Exit(follow(client, client.stack_path(made["id"]), beside_json=shape == "json"))
 
 
 @click.command()
@@ -89,6 +142,7 @@ def create(client: Client, name: str, template: Path, enable_rollback: bool, wai
     default=None,
     help="Whether to go back if the update fails. The stack keeps the setting for later updates, too.",
 )
+@guarding
 @describing
 @connecting
 def update(
@@ -99,25 +153,32 @@ def update(
     cleared: tuple[str, ...],
     rollback: bool | None,
     plan_id: str | None,
+    allowed: tuple[str, ...],
+    guard_data: bool,
     wait: bool,
+    shape: str,
     **given: Any,
 ) -> None:
-    """Update a stack to a template, or with --existing its parameters only."""
+    """Update a stack to a template, or with --existing its parameters only.
+
+    It is refused before anything is done if the environment's restricted_actions forbid any of it.
+    """
     if template is None and not existing:
         raise click.UsageError("Give a --template, or --existing to keep the one that the stack has.")
-    body = body_of(template, **given)
+    body = body_of(template, **given) | guards(allowed, guard_data=guard_data)
     if cleared:
         body["clear_parameters"] = list(cleared)
     if rollback is not None:
         body["disable_rollback"] = not rollback
     path = client.stack_path(stack)
-    bound = {"X-Calor-Plan": plan_id} if plan_id else None
     if existing:
         warn_of_unknown(client, path, body)
-    with quoting(body, template):
-        client.send("PATCH" if existing else "PUT", path, body, headers=bound)
+    with quoting(body, template, shape):
+        client.send("PATCH" if existing else "PUT", path, body, headers=_bound(plan_id))
+    if shape == "json":
+        put_json(dict(zip(("stack_name", "id"), path.split("/")[2:], strict=True)))
     if wait:
-        raise click.exceptions.Exit(follow(client, path))
+        raise click.exceptions.Exit(follow(client, path, beside_json=shape == "json"))
 
 
 def body_of(

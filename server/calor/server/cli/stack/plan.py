@@ -11,7 +11,7 @@ import yaml
 
 from calor.server.cli.client import Client, connecting
 from calor.server.cli.sources import quoting
-from calor.server.cli.stack.change import FILE, body_of, feeding
+from calor.server.cli.stack.change import FILE, body_of, feeding, guarding, guards
 
 SIGNS = {"create": "+", "update": "~", "replace": "±", "delete": "-"}
 COLOURS = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
@@ -24,6 +24,7 @@ LONGEST = 100
 @click.option("--existing", is_flag=True, help="Keep what is not given as it is: template, environment, parameters.")
 @click.option("--format", "shape", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--detailed-exitcode", is_flag=True, help="End with 2 if anything would change, 0 if nothing would.")
+@guarding
 @feeding
 @connecting
 def plan(
@@ -33,16 +34,19 @@ def plan(
     existing: bool,
     shape: str,
     detailed_exitcode: bool,
+    allowed: tuple[str, ...],
+    guard_data: bool,
     **given: Any,
 ) -> None:
     """Show what would be done to STACK, resource by resource, nested ones included. Nothing is done.
 
-    The last line tells how to update the stack to exactly this: it is refused if anything has changed meanwhile.
+    The last line tells how to do exactly this: it is refused if anything has changed meanwhile.
     """
     if template is None and not existing:
         raise click.UsageError("Give a --template, or --existing to keep the one that the stack has.")
     body = body_of(template, **given) | {"stack_name": stack} | ({"existing": True} if existing else {})
-    with quoting(body, template):
+    body |= guards(allowed, guard_data=guard_data)
+    with quoting(body, template, shape):
         found = client.send("POST", "/plans", body)["plan"]
     if shape == "json":
         click.echo(json.dumps(found, indent=2))
@@ -65,18 +69,22 @@ def _hidden(template: Any) -> set[str] | None:
 
 
 def _command(found: Mapping[str, Any], context: click.Context, template: Any) -> str:
-    """The update that is bound to the plan, with the files and values that the plan was asked with; a plan is shown to
-    others, so that the value of a hidden parameter is left to be typed."""
-    given, words = context.params, ["calor", "stack", "update", "--plan", str(found["id"])]
+    """The creation or update that is bound to the plan, with the files and values that the plan was asked with; a plan
+    is shown to others, so that the value of a hidden parameter is left to be typed."""
+    given, verb = context.params, "update" if found["stack_id"] else "create"
+    words = ["calor", "stack", verb, "--plan", str(found["id"])]
     words += ["--existing"] if given["existing"] else []
     words += ["-t", str(given["template"])] if given["template"] else []
     words += [word for path in given["environments"] for word in ("-e", str(path))]
+    if verb == "update":
+        words += [word for name in given["allowed"] for word in ("--allow-replace", name)]
+        words += ["--guard-data"] if given["guard_data"] else []
     secret = _hidden(template)
     for key, value in given["parameters"].items():
         words += ["--parameter", f"{key}={'******' if secret is None or key in secret else value}"]
     words += [word for key, file in given["parameter_files"].items() for word in ("--parameter-file", f"{key}={file}")]
-    words += ["--os-cloud", given["os_cloud"]] if given["os_cloud"] else []
-    words += ["--dev", str(given["dev_dir"])] if given["dev_dir"] else []
+    words += ["--os-cloud", given["os_cloud"]] if given.get("os_cloud") else []
+    words += ["--dev", str(given["dev_dir"])] if given.get("dev_dir") else []
     return shlex.join([*words, str(found["stack_name"])])
 
 
@@ -94,8 +102,8 @@ def lines(found: Mapping[str, Any], command: str) -> Iterator[str]:
     for step in steps:
         yield from _step(step)
     if counts["refused"]:
-        yield click.style(f"{counts['refused']} refused: the update would fail.", "red")
-    if found["id"] and steps:
+        yield click.style(f"{counts['refused']} refused: the update would not be begun.", "red")
+    elif steps:
         yield f"To do exactly this: {command}"
 
 

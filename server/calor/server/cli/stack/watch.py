@@ -53,11 +53,11 @@ def watch(client: Client, stack: str) -> None:
     raise click.exceptions.Exit(follow(client, client.stack_path(stack)))
 
 
-def follow(client: Client, path: str) -> int:
-    """Show a stack until its operation ends: 0 if that went well, 1 if not."""
-    screen = console()
+def follow(client: Client, path: str, *, beside_json: bool = False) -> int:
+    """Show a stack until its operation ends: 0 if that went well, 1 if not. ``beside_json``: on standard error."""
     try:
-        last = _live(client, path) if screen.is_terminal else _plainly(client, path)
+        is_live = not beside_json and console().is_terminal
+        last = _live(client, path) if is_live else _plainly(client, path, err=beside_json)
     except KeyboardInterrupt:
         click.echo("\nThe operation goes on without being watched.", err=True)
         raise click.exceptions.Exit(130) from None
@@ -100,17 +100,17 @@ def _each_moment(client: Client, path: str, put: Callable[[Picture], None], line
             time.sleep(PERIOD)
 
 
-def _plainly(client: Client, path: str) -> Picture:
+def _plainly(client: Client, path: str, *, err: bool) -> Picture:
     known: dict[str, str] = {}
 
     def put(picture: Picture) -> None:
         for key, text in _facts(picture).items():
             if known.get(key) != text:
                 known[key] = text
-                click.echo(harmless(f"{key}: {text}").replace("\n", " "))
+                click.echo(harmless(f"{key}: {text}").replace("\n", " "), err=err)
 
     def line(name: str, text: str) -> None:
-        click.echo(f"{name} | {harmless(text)}")
+        click.echo(f"{name} | {harmless(text)}", err=err)
 
     return _each_moment(client, path, put, Lines(line, path.rpartition("/")[2]))
 

@@ -1,0 +1,19 @@
+"""Problems as data: what the API answers to those who ask for it, and what the command line prints as JSON."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from calor.server.errors import Problem
+from calor.server.template.nearest import meant
+
+
+def as_data(problem: Problem) -> dict[str, Any]:
+    """``message``, ``path``, ``file``, ``line``, ``column``, ``code``, and ``did_you_mean``: the names it offers."""
+    return {**asdict(problem), "did_you_mean": meant(problem.message)}
+
+
+def of_data(data: Mapping[str, Any]) -> Problem:
+    """The same back; what a newer server adds is left out."""
+    place = {name: int(data.get(name) or 0) for name in ("line", "column")}
+    return Problem(**place, **{name: str(data.get(name) or "") for name in ("message", "path", "file", "code")})
