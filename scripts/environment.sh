@@ -125,8 +125,9 @@ newest_pythons() {
     mv "$half" "$there"
 }
 
-# The tools that the agent's hooks are tested with; no daemon among them, and nothing starts.
+# The tools that the agent's hooks are tested with; nothing starts.
 hook_packages() {
-    packages git puppet-agent:puppet hiera docker-compose podman runc busybox-static:busybox \
+    packages git puppet-agent:puppet hiera docker-compose docker.io:/usr/sbin/dockerd podman runc \
+        busybox-static:busybox \
         gcc libc6-dev:/usr/include/stdio.h python3-dev:/usr/include/python3*/Python.h  # salt is compiled
 }

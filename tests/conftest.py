@@ -21,7 +21,7 @@ from openstack_client import OpenStackClient
 CLIENT = OpenStackClient()
 COMPLETE = bool(os.environ.get("CALOR_TEST_COMPLETE"))
 SANDBOXES = "tests/server/devcloud/sandbox/"
-LIMITS = ("no IPv6 here", "this machine's control groups are read-only", "podman cannot run containers here")
+LIMITS = ("no IPv6 here", "this machine's control groups are read-only", "cannot run containers here")
 """Reasons of skips that no set-up can mend."""
 CALOR = Path(sys.executable).with_name("calor")
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -5,12 +5,15 @@ Theirs run as foreign executables of our agent, which shows that these work too;
 them go before the hooks built in.
 """
 
+import contextlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import docker_daemon
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -23,6 +26,7 @@ class Beside:
 
     def __init__(self, server, ours, theirs):
         self.server, self.ours, self.theirs = server, ours, theirs
+        self.enrolled = {}
 
     def run(self, *deployments):
         """The outputs of both, name by name."""
@@ -35,8 +39,16 @@ class Beside:
             for one in deployments:
                 self.server.result(one["calor"]["run_id"], 180)
             guest.kill()
+            self.enrolled[guest] = self.server.enrolled
             found.append({one["run_id"].removeprefix("run-"): one["outputs"] for one in self.server.results})
         return found
+
+    def go_on(self, deployment):
+        """The status code of this instead, by ours."""
+        self.server.enrolled = self.enrolled[self.ours]
+        self.server.replace(deployment)
+        self.ours.start()
+        return self.server.result(deployment["calor"]["run_id"], 60)["outputs"]["deploy_status_code"]
 
 
 @pytest.fixture
@@ -223,6 +235,101 @@ def test_docker_cmd_hooks_call_the_same_commands_but_for_the_flag_that_does_not_
     assert sorted(mine[0].split()) == sorted(other[0].split())
     assert sorted(mine[1].split()) == sorted(other[1].replace("--volumes_from=", "--volumes-from=").split())
     assert "--volumes_from=one" in other[1]
+
+
+@pytest.fixture
+def daemons(beside):
+    """A docker for each of the two guests."""
+    with contextlib.ExitStack() as stack:
+        found = [stack.enter_context(docker_daemon.running()) for _ in range(2)]
+        for guest, daemon in zip((beside.ours, beside.theirs), found, strict=True):
+            guest.environment["DOCKER_HOST"] = daemon.host
+            guest.environment["PATH"] += ":/usr/sbin"
+        yield found
+
+
+SLEEP = ["sh", "-c", "trap exit TERM; sleep 1000 & wait"]
+
+
+def clean(beside, reference_agents, group, *left):
+    """What OpenStack's agent runs before its hooks: it ends what is no longer among the configs."""
+    configs = beside.theirs.root / "heat-config.json"
+    configs.write_text(json.dumps(left))
+    (script,) = reference_agents.glob(f"src/heat*/heat-config-{group}/os-refresh-config/configure.d/*")
+    environment = {**beside.theirs.environ(), "HEAT_SHELL_CONFIG": str(configs)}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.root
+def test_docker_cmd_hooks_leave_the_same_containers_in_real_dockers(beside, daemons, deployment, reference_agents):
+    inputs = {"deploy_stack_id": "s", "deploy_resource_name": "r", "deploy_action": "CREATE"}
+    config = {
+        "sleeper": {"image": "tiny:1", "net": "none", "environment": ["A=é"], "command": "sleep 1000"},
+        "look": {"action": "exec", "command": ["sleeper", "sh", "-c", "echo in $A"], "start_order": 1},
+        "gone": {"image": "tiny:1", "net": "none", "detach": False, "command": "sh -c true", "start_order": 2},
+    }
+    found = beside.run(deployment("d", config, group="docker-cmd", inputs=inputs))
+    seen = []
+    for outputs, daemon in zip(found, daemons, strict=True):
+        assert outputs["d"]["deploy_status_code"] == 0, outputs
+        assert "in é" in outputs["d"]["deploy_stdout"]
+        there = daemon.containers()
+        assert there["sleeper"]["State"]["Running"]
+        assert there["gone"]["State"]["Status"] == "exited"
+        kept = ("Labels", "Env", "Cmd", "Image", "User")
+        seen.append({name: {key: one["Config"][key] for key in kept} for name, one in there.items()})
+    assert seen[0] == seen[1]
+    delete = {**deployment("e", None, group="docker-cmd", inputs={**inputs, "deploy_action": "DELETE"}), "name": "d"}
+    assert beside.go_on(delete) == 0
+    assert not daemons[0].containers()
+    clean(beside, reference_agents, "docker-cmd")
+    assert not daemons[1].containers()
+
+
+@pytest.mark.root
+def test_docker_compose_hooks_bring_up_the_same_project_in_real_dockers(beside, daemons, deployment, reference_agents):
+    """In the oldest format: of another, with ``services``, theirs fails (next test)."""
+    if not shutil.which("docker-compose", path="/usr/bin"):
+        pytest.skip("needs docker-compose")
+    config = {"web": {"image": "tiny:1", "command": SLEEP, "env_file": ["./common.env"]}}
+    files = repr([{"file_name": "./common.env", "content": "A=é"}])
+    there = deployment("site", config, group="docker-compose", inputs={"env_files": files})
+    clean(beside, reference_agents, "docker-compose", there)  # it writes the compose file, and the hook does not
+    found = beside.run(there)
+    seen = []
+    for outputs, daemon in zip(found, daemons, strict=True):
+        assert outputs["site"]["deploy_status_code"] == 0, outputs
+        (web,) = daemon.containers().values()
+        assert web["State"]["Running"]
+        assert "A=é" in web["Config"]["Env"]
+        seen.append((web["Name"], web["Config"]["Cmd"], web["Config"]["Image"]))
+    assert seen[0] == seen[1]
+    gone = deployment("gone", None, group="docker-compose", inputs={"deploy_action": "DELETE"})
+    assert beside.go_on({**gone, "name": "site"}) == 0
+    assert not daemons[0].containers()
+    clean(beside, reference_agents, "docker-compose")
+    (left,) = daemons[1].containers().values()
+    assert not left["State"]["Running"], "theirs ends it and leaves it there"
+
+
+@pytest.mark.root
+def test_a_compose_file_with_services_and_a_network_fails_by_theirs_and_not_by_ours(
+    beside, daemons, deployment, reference_agents
+):
+    config = {"version": "2.4", "services": {"web": {"image": "tiny:1", "command": SLEEP}}}
+    there = deployment("new", config, group="docker-compose")
+    clean(beside, reference_agents, "docker-compose", there)
+    ours, theirs = beside.run(there)
+    assert ours["new"]["deploy_status_code"] == 0, ours
+    assert "AttributeError: 'str' object has no attribute 'get'" in theirs["new"]["deploy_stderr"]
+    (web,) = daemons[0].containers().values()
+    assert web["State"]["Running"]
+    assert list(web["NetworkSettings"]["Networks"]) == ["new_default"]
+    gone = deployment("gone", None, group="docker-compose", inputs={"deploy_action": "DELETE"})
+    assert beside.go_on({**gone, "name": "new"}) == 0
+    assert not daemons[0].containers()
+    assert "new_default" not in daemons[0].docker("network", "ls")
 
 
 def test_f041_their_notifier_fails_on_what_ours_cuts(reference_agents, tmp_path):
