@@ -10,14 +10,16 @@ from typing import Any
 
 
 class CalorError(Exception):
-    """Base of all errors that reach a user. ``detail`` is whole sentences: where, what, what to do."""
+    """Base of all errors that reach a user. ``detail`` is whole sentences: where, what, what to do; ``problems`` are
+    the faults of what was sent one by one, where the detail tells of such."""
 
     status = 500
     title = "Internal Server Error"
 
-    def __init__(self, detail: str) -> None:
+    def __init__(self, detail: str, problems: "Sequence[Problem]" = ()) -> None:
         super().__init__(detail)
         self.detail = detail
+        self.problems = tuple(problems)
 
     @property
     def type_name(self) -> str:
@@ -113,12 +115,18 @@ class Problem:
         return ": ".join(part for part in (place, self.path, self.message) if part)
 
 
+class UpdateRefused(Conflict):
+    """An update that would do what is forbidden, refused before anything is done. Its ``path``s are resources'."""
+
+    def __init__(self, problems: "Sequence[Problem]") -> None:
+        super().__init__("\n".join(str(problem) for problem in problems), problems)
+
+
 class InvalidInput(StackValidationFailed):
     """All faults of one input, reported together."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("\n".join(str(problem) for problem in problems))
-        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in problems), problems)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.problems,)

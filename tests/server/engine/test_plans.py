@@ -7,7 +7,7 @@ import pytest
 
 from calor.server.engine.contract.plan_views import PlannedStep, PlanView
 from calor.server.engine.contract.views import StackQuery, StackRequest
-from calor.server.errors import EntityNotFound, PlanOutdated
+from calor.server.errors import EntityNotFound, PlanOutdated, StackExists
 from calor.server.identity import Caller
 from calor.server.resources.heat.stand_in import TestResource
 
@@ -156,6 +156,29 @@ async def test_an_update_bound_to_a_plan_is_refused_once_anything_changed(engine
     await engine.reached(stack, "UPDATE_COMPLETE")
     with pytest.raises(PlanOutdated):
         await engine.update(stack, wanted, plan=plan)
+
+
+async def test_a_creation_bound_to_a_plan_is_refused_once_the_name_or_the_request_is_another(engine: Any) -> None:
+    wanted, secret = hot(a=thing({"get_param": "p"})), {"p": "a-secret"}
+    wanted["parameters"] = {"p": {"type": "string", "hidden": True}}
+    plan = (await planned(engine, wanted, parameters=secret)).id
+    assert (await planned(engine, wanted, parameters=secret)).id == plan
+    assert (await planned(engine, wanted, name="t", parameters=secret)).id != plan
+    for other in ({"p": "another-secret"}, {}):
+        with pytest.raises(PlanOutdated):
+            await engine.create("s", {**wanted, "parameters": {"p": {"default": "x", "type": "string"}}}, plan=plan)
+        with pytest.raises(PlanOutdated):
+            await engine.create("s", wanted, parameters=other, plan=plan)
+    with pytest.raises(PlanOutdated):
+        await engine.create("t", wanted, parameters=secret, plan=plan)
+    with pytest.raises(EntityNotFound, match="There is no plan 'nonsense'"):
+        await engine.create("s", wanted, parameters=secret, plan="nonsense")
+    stack = await engine.create("s", wanted, parameters=secret, plan=plan)
+    await engine.reached(stack, "CREATE_COMPLETE")
+    with pytest.raises(StackExists):
+        await engine.create("s", wanted, parameters=secret, plan=plan)
+    with pytest.raises(PlanOutdated):  # what was planned was a creation
+        await engine.update(stack, wanted, parameters=secret, plan=plan)
 
 
 async def test_a_mark_on_a_resource_makes_a_plan_old(engine: Any) -> None:

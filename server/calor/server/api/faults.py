@@ -14,7 +14,6 @@ from calor.server.errors import (
     CalorError,
     EntityNotFound,
     Forbidden,
-    InvalidInput,
     Problem,
     RequestLimitExceeded,
 )
@@ -73,9 +72,9 @@ def body_of(error: CalorError, *, with_problems: bool = False) -> Mapping[str, A
 
 
 def _problems(error: CalorError) -> Sequence[Problem]:
-    if isinstance(error, InvalidInput):
-        return error.problems
-    return [Problem(message=error.detail, code="limit")] if isinstance(error, RequestLimitExceeded) else ()
+    if isinstance(error, RequestLimitExceeded):
+        return [Problem(message=error.detail, code="limit")]
+    return error.problems
 
 
 def response_of(request: web.Request, error: CalorError, headers: Mapping[str, str] | None = None) -> web.Response:

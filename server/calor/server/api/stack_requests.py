@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from calor.server.api.bodies import required_map
 from calor.server.api.faults import HTTPBadRequest
 from calor.server.api.queries import as_flag
 from calor.server.config import Limits
-from calor.server.engine.contract.views import StackRequest
+from calor.server.engine.contract.views import Guard, StackRequest
 from calor.server.errors import NotSupported, RequestLimitExceeded, StackValidationFailed
 
 _LONGEST_TAG = 80
@@ -34,18 +35,26 @@ def read_validate(body: Mapping[str, Any], limits: Limits) -> StackRequest:
 def read_update(body: Mapping[str, Any], limits: Limits) -> StackRequest:
     """PUT: a template is needed unless ``existing`` says that the old one stays."""
     existing = as_flag("existing", body.get("existing") or False)
-    return _read(body, limits, needs_template=not existing, existing=existing)
+    return _guarded(body, _read(body, limits, needs_template=not existing, existing=existing))
 
 
 def read_plan(body: Mapping[str, Any], limits: Limits, name: str) -> StackRequest:
     """The body of an update, PUT's or (``existing``) PATCH's."""
     existing = as_flag("existing", body.get("existing") or False)
-    return _read(body, limits, needs_template=not existing, name=name, existing=existing)
+    return _guarded(body, _read(body, limits, needs_template=not existing, name=name, existing=existing))
 
 
 def read_patch(body: Mapping[str, Any], limits: Limits) -> StackRequest:
     """PATCH: what is not given stays as it was."""
-    return _read(body, limits, needs_template=False, existing=True)
+    return _guarded(body, _read(body, limits, needs_template=False, existing=True))
+
+
+def _guarded(body: Mapping[str, Any], request: StackRequest) -> StackRequest:
+    """With what an update is refused for beforehand: Calor's own fields, which no client of Heat's sends."""
+    asked = body.get("guard", Guard.NONE.value)
+    if asked not in (known := [one.value for one in Guard]):
+        raise HTTPBadRequest(f"'guard' must be one of {', '.join(known)}, not {asked!r}.")
+    return replace(request, guard=Guard(asked), allow_replace=_names(body, "allow_replace") or ())
 
 
 def _read(

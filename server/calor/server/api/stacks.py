@@ -34,7 +34,7 @@ async def index(call: Call) -> web.Response:
 
 async def create(call: Call) -> web.Response:
     wanted = stack_requests.read_create(await call.body(), call.limits)
-    stack = await call.services.stacks.create(call.caller, wanted)
+    stack = await call.services.stacks.create(call.caller, _bound(call, wanted))
     answer = json_answer(stack_json.created(call.request, stack), status=201)
     answer.headers["Location"] = stack_url(call.request, stack)
     return answer
@@ -53,7 +53,7 @@ async def validate(call: Call) -> web.Response:
     try:
         found = await call.services.stacks.validate(call.caller, wanted, show_nested=flag(call.request, "show_nested"))
     except StackValidationFailed as exc:
-        raise HTTPBadRequest(exc.detail) from exc
+        raise HTTPBadRequest(exc.detail, exc.problems) from exc
     return json_answer(found)
 
 
@@ -96,7 +96,7 @@ async def update_patch(call: Call) -> web.Response:
 
 
 def _bound(call: Call, wanted: StackRequest) -> StackRequest:
-    """An update may be bound to a plan: it is refused (409) if anything has changed since."""
+    """A creation or an update may be bound to a plan: it is refused (409) if anything has changed since."""
     return replace(wanted, plan=call.request.headers.get(PLAN_HEADER, ""))
 
 

@@ -59,7 +59,8 @@ class Stack(Base):
 
 class Revision(Base):
     """Immutable. ``files_of`` names the revision that holds the files, where this one shares its parent's.
-    ``environment`` and ``parameters`` are sealed; ``shown`` is what a user may see of the parameters."""
+    ``environment`` and ``parameters`` are sealed; ``shown`` is what a user may see of the parameters; ``allow_replace``
+    names resources that may be replaced on the way to it, whatever the environment restricts."""
 
     __tablename__ = "revision"
     id: Mapped[str] = mapped_column(Id, primary_key=True)
@@ -71,6 +72,7 @@ class Revision(Base):
     environment: Mapped[str] = mapped_column(long_text())
     parameters: Mapped[str] = mapped_column(long_text())
     shown: Mapped[dict[str, Any]]
+    allow_replace: Mapped[list[str] | None]
     created_at: Mapped[datetime]
 
 

@@ -49,6 +49,7 @@ class RevisionRow:
     environment: str
     parameters: str
     shown: Mapping[str, Any]
+    allow_replace: Sequence[str] | None
     created_at: datetime
 
 

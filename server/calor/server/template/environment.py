@@ -28,7 +28,8 @@ _RESERVED = frozenset({"resources", "base_url", "hooks", "restricted_actions"})
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """One environment, or several merged. ``resource_registry`` is the plain map as written."""
+    """One environment, or several merged. ``resource_registry`` is the plain map as written. ``allowed`` are resources
+    (``PARENT/NAME`` for nested ones) that may be replaced whatever the registry says: no part of what users write."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     parameter_defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class Environment:
     encrypted_param_names: tuple[str, ...] = ()
     event_sinks: tuple[Mapping[str, Any], ...] = ()
     warnings: tuple[Problem, ...] = ()
+    allowed: tuple[str, ...] = ()
     file: str = ""
 
     def raw(self) -> dict[str, Any]:
@@ -72,7 +74,8 @@ class Environment:
 
     def restricted_actions(self, resource_name: str) -> frozenset[str]:
         """Of ``update``, ``replace``."""
-        return frozenset(self._facts(resource_name, "restricted_actions"))
+        found = frozenset(self._facts(resource_name, "restricted_actions"))
+        return found - {"replace"} if resource_name in self.allowed else found
 
     def nested(self, resource_name: str) -> "Environment":
         """The environment of a child stack: registry part below ``resources.NAME`` moved up, no parameters."""
@@ -92,7 +95,14 @@ class Environment:
             parameter_defaults=self.parameter_defaults,
             resource_registry=registry,
             event_sinks=self.event_sinks,
+            allowed=self.allowed_below(resource_name),
             file=self.file,
+        )
+
+    def allowed_below(self, resource_name: str) -> tuple[str, ...]:
+        """``allowed`` as the child stack of a resource has it."""
+        return tuple(
+            rest for one in self.allowed for name, _, rest in (one.partition("/"),) if rest and name == resource_name
         )
 
     def _facts(self, resource_name: str, key: str) -> Iterator[str]:

@@ -15,5 +15,15 @@ def as_data(problem: Problem) -> dict[str, Any]:
 
 def of_data(data: Mapping[str, Any]) -> Problem:
     """The same back; what a newer server adds is left out."""
-    place = {name: int(data.get(name) or 0) for name in ("line", "column")}
-    return Problem(**place, **{name: str(data.get(name) or "") for name in ("message", "path", "file", "code")})
+
+    def text(name: str) -> str:
+        return str(data.get(name) or "")
+
+    return Problem(
+        message=text("message"),
+        path=text("path"),
+        file=text("file"),
+        line=int(data.get("line") or 0),
+        column=int(data.get("column") or 0),
+        code=text("code"),
+    )

@@ -3,6 +3,7 @@
 The API turns them into Heat's JSON; key names of Heat's answers are the API's business.
 """
 
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -143,13 +144,22 @@ class ServiceView:
     is_up: bool
 
 
+class Guard(enum.Enum):
+    """What an update is refused for as a whole, before anything is done."""
+
+    NONE = "none"  # as Heat: it fails at the resource
+    RESTRICTED = "restricted"  # what restricted_actions or an immutable property forbid
+    DATA = "data"  # that, and whatever destroys data
+
+
 @dataclass(frozen=True, kw_only=True)
 class StackRequest:
     """The body of create, update, preview and validate, as sent. ``None``: not given.
 
     ``environment_files`` are names in ``files``, merged in order; when given, ``environment`` is ignored.
     ``files_container`` names a container of the caller's object store with more files. ``clear_parameters`` and
-    ``existing`` belong to PATCH. ``plan`` binds an update to a plan's id.
+    ``existing`` belong to PATCH. ``plan`` binds a creation or an update to a plan's id. ``guard`` says what an update
+    is refused for before anything is done; ``allow_replace`` names resources that may be replaced nevertheless.
     """
 
     template: Mapping[str, Any] | str | None = None
@@ -166,6 +176,8 @@ class StackRequest:
     existing: bool = False
     converge: bool = False
     plan: str = ""
+    guard: Guard = Guard.NONE
+    allow_replace: Sequence[str] = ()
     template_name: str = "template"
     """What faults call the template: a translated one has lines of its own."""
 

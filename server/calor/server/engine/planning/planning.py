@@ -249,7 +249,8 @@ class Planner:
         self, child: StackRow, blueprint: Blueprint, name: str, row: ResourceRow | None, nested: Nested
     ) -> Blueprint:
         inner = blueprint.model.environment.nested(name)
-        environment = inner if nested.environment is None else parse_environment(nested.environment)
+        if nested.environment is not None:
+            inner = replace(parse_environment(nested.environment), allowed=inner.allowed)
         files = blueprint.files if nested.files is None else nested.files
         template = parse_template(nested.template, file=nested.file or f"template of {name}")
         given = {key: value for key, value in nested.parameters.items() if not has_unknown(value)}
@@ -257,7 +258,7 @@ class Planner:
         facade = facade_of(
             blueprint, name, metadata, DeletionPolicy.DELETE.value if row is None else row.deletion_policy
         )
-        return self._blueprints.draw(child, template, environment, given, files, facade, unknown=[], allow_missing=True)
+        return self._blueprints.draw(child, template, inner, given, files, facade, unknown=[], allow_missing=True)
 
     def _gone(self, blueprint: Blueprint, row: ResourceRow, path: tuple[str, ...], why: str) -> list[PlannedStep]:
         kind, here, retain = self._tools.registry.get(row.type), (*path, row.name), _retains(row)

@@ -3,6 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from calor.server.cloud.door import Cloud
@@ -213,7 +214,7 @@ class ChildStacks:
         blueprint = self._blueprints.draw(
             child,
             parse_template(nested.template, file=nested.file or f"template of {row.name}"),
-            parse_environment(environment),
+            replace(parse_environment(environment), allowed=bench.blueprint.model.environment.allowed_below(row.name)),
             nested.parameters,
             files,
             facade_of(bench.blueprint, row.name, self._tools.sealing.value(row.meta) or {}, row.deletion_policy),

@@ -1,6 +1,5 @@
 """A revision made ready for work: model, graph, types, and which attributes anybody asks for. Pure."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -26,6 +25,7 @@ from calor.server.template import (
     references,
     resolve,
 )
+from calor.server.template.nearest import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,7 @@ def draw(model: Model, registry: Registry, files: Mapping[str, str], unknown: li
 
 
 def _unknown_type(model: Model, name: str, type_name: str, registry: Registry) -> Problem:
-    near = difflib.get_close_matches(type_name, registry.names(), n=2)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    message = f"The resource type {type_name!r} is not known.{hint}"
+    message = f"The resource type {type_name!r} is not known{did_you_mean(type_name, registry.names(), most=2)}."
     return model.template.source.problem(message, ("resources", name, "type"), value=True, code="unknown-type")
 
 

@@ -4,7 +4,7 @@ import json
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -60,7 +60,7 @@ def read(request: StackRequest, settings: Settings) -> Wish:
     return Wish(
         source=request.template,
         template=parsed(request.template, settings, request.template_name),
-        environment=environment_of(request),
+        environment=replace(environment_of(request), allowed=tuple(request.allow_replace)),
         given=dict(request.parameters),
         files=dict(request.files),
     )
@@ -94,6 +94,7 @@ async def patched(
     stored = parse_environment(sealing.value(row.environment))
     asked = request.environment_files is not None or request.environment
     environment = merge_environments([stored, environment_of(request)]) if asked else stored
+    environment = replace(environment, allowed=tuple(request.allow_replace))
     given = {**sealing.value(row.parameters), **request.parameters}
     given = {
         name: value

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -49,7 +50,9 @@ class Blueprints:
             return self.draw(
                 stack,
                 parse_template(text, file=row.template_file or "template", limits=STORED),
-                parse_environment(self._sealing.value(row.environment)),
+                replace(
+                    parse_environment(self._sealing.value(row.environment)), allowed=tuple(row.allow_replace or ())
+                ),
                 self._sealing.value(row.parameters),
                 files,
                 facade,
@@ -140,5 +143,6 @@ class Blueprints:
                 for name, parameter in blueprint.model.parameters.items()
                 if parameter.schema is not None or name in SHOWN_PSEUDO
             },
+            allow_replace=list(blueprint.model.environment.allowed) or None,
             created_at=at,
         )

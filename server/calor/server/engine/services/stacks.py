@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from calor.server.engine.contract.views import Retained, StackIdentity, StackRequest
+from calor.server.engine.contract.views import Guard, Retained, StackIdentity, StackRequest
 from calor.server.engine.durable.tree import values_of
 from calor.server.engine.reconcile import happenings
 from calor.server.engine.reconcile.operation import Operation
@@ -15,10 +15,18 @@ from calor.server.engine.revision import requests
 from calor.server.engine.revision.blueprint import Blueprint
 from calor.server.engine.revision.requests import Wish
 from calor.server.engine.revision.revisions import Blueprints
-from calor.server.engine.services import containers, credentials, legality, presenting, retaining
+from calor.server.engine.services import (
+    containers,
+    credentials,
+    guarding,
+    legality,
+    plan_ids,
+    presenting,
+    retaining,
+)
 from calor.server.engine.services.checking import taken
 from calor.server.engine.services.finding import missing_stack
-from calor.server.engine.services.plans import check_plan
+from calor.server.engine.services.plans import steps_of
 from calor.server.engine.services.stack_answers import StackAnswers
 from calor.server.errors import NotSupported
 from calor.server.identity import Caller, SealBroken
@@ -43,6 +51,9 @@ class StackService(StackAnswers):
         await self._checks.check_room(caller, request.name)
         request = await containers.filled(self._tools, caller, request)
         wish = await self._tools.gate.read(request)
+        if request.plan:
+            known = plan_ids.of_creation(self._tools.signer, caller, request.name, wish)
+            plan_ids.check(request.plan, known, request.name)
         stack = requests.fresh_stack(caller, request, wish, self._tools.clock.now(), self._tools.settings)
         blueprint, findings = await self._checks.checked(caller, stack, wish)
         kept = await credentials.delegated(self._tools.door, caller, findings, stack.region)
@@ -72,7 +83,7 @@ class StackService(StackAnswers):
 
         async def work(operation: Operation) -> None:
             legality.check_update(operation.tree.root)
-            check_plan(request.plan, operation.tree.root, operation.tree.rows.values(), wish)
+            await self._check_plan(caller, operation, wish, blueprint, request)
             revision = self._revision(stack, wish, blueprint)
             self._blueprints.keep(revision.id, blueprint)
             values: dict[str, Any] = {
@@ -89,6 +100,20 @@ class StackService(StackAnswers):
             await self._begin(caller, operation, Action.UPDATE, _stored(revision), **values)
 
         await self._change(stack, work)
+
+    async def _check_plan(
+        self, caller: Caller, operation: Operation, wish: Wish, blueprint: Blueprint, request: StackRequest
+    ) -> None:
+        """Raises unless the update is still what was planned, and nothing of it is what the request guards against."""
+        tree = operation.tree
+        rows = list(tree.rows.values())
+        if request.plan:
+            plan_ids.check(request.plan, plan_ids.of_update(self._tools.signer, tree.root, rows, wish), tree.root.name)
+        if request.guard is not Guard.NONE or request.allow_replace:
+            steps = await steps_of(self._tools, caller, tree.root, blueprint, tree.stacks, rows)
+            steps = guarding.guarded(steps, request.guard, request.allow_replace)
+            if request.guard is not Guard.NONE:
+                guarding.check(steps)
 
     async def delete(self, caller: Caller, name: str, ident: str, *, retain: Sequence[str] = ()) -> Sequence[Retained]:
         stack = await self._find.stack(caller, name, ident)
