@@ -1,6 +1,7 @@
 """Starts a dev cloud of its own for the measurements and speaks Heat's API to it."""
 
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -77,16 +78,17 @@ class Client:
     async def delete(self, name: str, ident: str) -> None:
         await self.call("DELETE", f"/stacks/{name}/{ident}")
 
-    async def finished(self, name: str, ident: str, action: str, pause: float = 0.01) -> None:
-        """Wait for ACTION_COMPLETE; anything else that is final raises."""
-        while True:
+    async def finished(self, name: str, ident: str, action: str, pause: float = 0.01) -> int:
+        """Wait for ACTION_COMPLETE; anything else that is final raises. Returns how often it asked."""
+        for asked in itertools.count(1):
             answer = await self.call("GET", f"/stacks/{name}/{ident}", params={"resolve_outputs": "false"})
             state = answer["stack"]["stack_status"]
             if state == f"{action}_COMPLETE":
-                return
+                return asked
             if state.endswith("_FAILED"):
                 raise RuntimeError(f"{name}: {state}: {answer['stack']['stack_status_reason']}")
             await asyncio.sleep(pause)
+        raise AssertionError("the loop has no end of its own")
 
 
 @asynccontextmanager

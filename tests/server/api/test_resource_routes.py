@@ -114,6 +114,7 @@ async def test_a_deployment_has_an_updated_time_only_once_updated(rest: Any) -> 
 async def test_the_catalogue(rest: Any) -> None:
     get = rest.get
     assert await (await get("/v1/proj1/resource_types")).json() == {"resource_types": ["OS::Heat::Value"]}
+    assert (await get("/v1/proj1/resource_types")).headers["Content-Type"] == "application/json"
     described = await (await get("/v1/proj1/resource_types?with_description=true")).json()
     assert described == {"resource_types": [{"resource_type": "OS::Heat::Value"}]}
     bogus = await get("/v1/proj1/resource_types?support_status=BOGUS")

@@ -35,6 +35,7 @@ async def test_a_template_resource_has_its_outputs_as_attributes(engine: Any) ->
     nested = await engine.resources(stack, depth=2)
     assert nested["inner"].parent_resource == "m"
     assert nested["m"].nested_id == outputs["id"] == nested["m"].physical_id
+    assert nested["m"].nested_name == nested["inner"].stack.name  # what the link says that clients follow
 
 
 async def test_a_changed_file_updates_the_child_only(engine: Any) -> None:

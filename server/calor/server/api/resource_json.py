@@ -14,10 +14,8 @@ def summary(request: web.Request, view: ResourceView) -> dict[str, Any]:
         link(stack_url(request, view.stack, "resources", view.name), "self"),
         link(stack_url(request, view.stack), "stack"),
     ]
-    if view.nested_id is not None:
-        child = StackIdentity(
-            project_id=view.stack.project_id, name=view.nested_name or view.nested_id, id=view.nested_id
-        )
+    if view.nested_id is not None and view.nested_name is not None:
+        child = StackIdentity(project_id=view.stack.project_id, name=view.nested_name, id=view.nested_id)
         links.append(link(stack_url(request, child), "nested"))
     found = {
         "resource_name": view.name,

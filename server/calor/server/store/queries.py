@@ -78,6 +78,16 @@ async def revision(database: Database, ident: str) -> RevisionRow | None:
     return await fetch_one(database, RevisionRow, sa.select(Revision.__table__).where(Revision.id == ident))
 
 
+async def shown_parameters(database: Database, revision_id: str) -> Mapping[str, Any]:
+    """What a user may see of a revision's parameters, without the texts that lie beside them."""
+
+    async def work(connection: AsyncConnection) -> Mapping[str, Any]:
+        query = sa.select(Revision.shown).where(Revision.id == revision_id)
+        return (await connection.execute(query)).scalar_one_or_none() or {}
+
+    return await database.read(work)
+
+
 async def count_live_stacks(database: Database, project_id: str) -> int:
     async def work(connection: AsyncConnection) -> int:
         query = sa.select(sa.func.count()).select_from(Stack.__table__)

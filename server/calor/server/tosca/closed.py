@@ -1,18 +1,10 @@
 """What is asked of a closed process, as whoever asks sees it: without the libraries, which only that process loads."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from calor.server.template.reader import Limits
-
-
-@dataclass(frozen=True)
-class Translation:
-    """HOT, and the files that it names: those of the request but for what was imported, and nested templates."""
-
-    template: str
-    files: Mapping[str, str]
+from calor.server.tosca.answer import Translation
 
 
 def translate(

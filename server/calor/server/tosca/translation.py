@@ -11,7 +11,7 @@ from calor.server.errors import CalorError, InvalidInput, Problem
 from calor.server.template.reader import Limits, read
 from calor.server.template.source import Source
 from calor.server.tosca import doors, inputs, writing
-from calor.server.tosca.closed import Translation
+from calor.server.tosca.answer import Translation
 from calor.server.tosca.files import ROOT, RequestFiles, tree_of
 from calor.server.tosca.placing import place, quoted
 

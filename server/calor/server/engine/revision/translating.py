@@ -12,7 +12,8 @@ from calor.server.engine.workers.workers import WorkerKind, WorkerLimits, Worker
 from calor.server.errors import RequestLimitExceeded
 from calor.server.template import Limits, plain, reveal
 from calor.server.tosca import check_installed, is_tosca
-from calor.server.tosca.closed import Translation, translate
+from calor.server.tosca.answer import Translation
+from calor.server.tosca.closed import translate
 
 CLOSED = WorkerKind(preparation="calor.server.tosca.closing:close", is_single_use=True, kept_variables=("PYTHONPATH",))
 """One template a process: the libraries remember types, and no tenant's may meet another's."""

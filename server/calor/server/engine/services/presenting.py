@@ -5,6 +5,7 @@ from typing import Any
 
 from calor.server.engine.contract.views import EventView, OutputView, ResourceView, StackIdentity, StackView
 from calor.server.engine.durable.sealing import Sealing
+from calor.server.engine.revision.naming import child_name
 from calor.server.store.rows import EventRow, ResourceRow, StackRow
 from calor.server.store.states import Action, Status
 from calor.server.template import Secret, mask, reveal
@@ -101,6 +102,7 @@ def resource(
         attributes=attributes,
         metadata={} if brief else mask(sealing.value(row.meta) or {}, HIDDEN),
         nested_id=row.child_id,
+        nested_name=row.child_id and child_name(stack_row.name, row.name, row.id),
         parent_resource=parent,
         properties={} if brief else mask(sealing.value(row.properties or row.pending) or {}, HIDDEN),
     )

@@ -93,8 +93,7 @@ class StackAnswers:
         revision_id = stack.revision_id or stack.good_revision_id
         if revision_id is None:
             return presenting.pseudo(stack)
-        row = await queries.revision(self._tools.database, revision_id)
-        return presenting.pseudo(stack) if row is None else row.shown
+        return await queries.shown_parameters(self._tools.database, revision_id) or presenting.pseudo(stack)
 
     async def _outputs(self, stack: StackRow) -> Sequence[OutputView]:
         """As kept; before the end of a stack's first operation, as far as its resources are there."""

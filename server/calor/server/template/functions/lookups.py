@@ -224,7 +224,11 @@ class GetAttrAll(GetAttr):
 
 
 class GetFile(Function):
-    """``{get_file: NAME}``: the text of a file that came with the template."""
+    """A function for including a file inline.
+
+    ``{get_file: NAME}``: the text of a file that came with the template. The first line is Heat's own: its clients'
+    functional tests (heat-tempest-plugin, ``templates_list_template_functions``) ask for it word by word.
+    """
 
     __slots__ = ()
 
