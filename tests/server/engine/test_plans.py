@@ -20,6 +20,9 @@ class Precious(TestResource):
     name = "Test::Precious"
     holds_data = True
 
+    def overwrites(self, was: Any, want: Any, changed: frozenset[str]) -> str | None:
+        return "all is written over" if "action_wait_secs" in changed else None
+
 
 def hot(**resources: Any) -> dict[str, Any]:
     return {"heat_template_version": "2021-04-16", "resources": resources}
@@ -114,6 +117,13 @@ async def test_what_destroys_data_is_counted_and_retained_is_not(world: Any) -> 
     assert view.counts["destroys_data"] == 1
     assert step(view, "a").destroys_data
     assert (step(view, "k").destroys_data, step(view, "k").retain) == (False, True)
+    spared = await planned(engine, hot(a=thing("b", of="Test::Precious"), k=kept, b=thing("b")))
+    assert (step(spared, "a").action.value, spared.counts["destroys_data"]) == ("update", 0)
+    over = thing("a", of="Test::Precious")
+    over["properties"]["action_wait_secs"] = {"update": 1}
+    view = await planned(engine, hot(a=over, k=kept, b=thing("b")))
+    assert (step(view, "a").action.value, view.counts["destroys_data"]) == ("update", 1)
+    assert step(view, "a").reasons[-1] == "all is written over"
     await engine.orchestrator.stop()
     await engine.database.close()
 
@@ -126,6 +136,50 @@ async def test_secrets_are_masked_and_a_change_of_one_is_seen(engine: Any) -> No
     (change,) = step(view, "a").changes
     assert (change.old, change.new) == ("******", "******")
     assert "secret" not in repr(view)
+
+
+async def test_secrets_are_masked_in_nested_members_and_inside_of_maps(engine: Any) -> None:
+    inner = hot(t=thing({"list_join": ["-", ["x", {"get_param": "p"}]]}))
+    inner["parameters"] = {"p": {"type": "string", "hidden": True}}
+    value = {"type": "OS::Heat::Value", "properties": {"value": {"in": ["a", {"get_param": "p"}]}}}
+    nested = {"type": "inner.yaml", "properties": {"p": {"get_param": "p"}}}
+    template = hot(n=nested, v=value) | {"parameters": {"p": {"type": "string", "hidden": True}}}
+    more: dict[str, Any] = {"files": {"inner.yaml": json.dumps(inner)}}
+    made = await planned(engine, template, **more, parameters={"p": "first-secret"})
+    assert {one.name: one.new for one in step(made, "v").changes}["value"] == {"in": ["a", "******"]}
+    stack = await engine.create("s", template, **more, parameters={"p": "first-secret"})
+    await engine.reached(stack, "CREATE_COMPLETE")
+    view = await planned(engine, template, **more, parameters={"p": "second-secret"})
+    assert steps(view) == {"n": "update", "n/t": "update", "v": "update"}
+    for one in view.steps:
+        assert [change.new for change in one.changes] != []
+    assert "secret" not in repr(made) + repr(view)
+
+
+async def test_what_a_nested_stack_will_answer_is_known_after_create_and_so_are_parts_of_maps(engine: Any) -> None:
+    inner = hot(t=text({"get_param": "n"})) | {"parameters": {"n": {"type": "number"}}}
+    inner["outputs"] = {"o": {"value": {"get_attr": ["t", "value"]}}}
+    files = {"inner.yaml": json.dumps(inner)}
+
+    def template(length: int) -> dict[str, Any]:
+        value = {"fixed": length, "later": [{"get_attr": ["n", "o"]}]}
+        reader = {"type": "OS::Heat::Value", "properties": {"value": value}}
+        return hot(n={"type": "inner.yaml", "properties": {"n": length}}, v=reader)
+
+    made = await planned(engine, template(8), files=files)
+    assert {one.name: one.new for one in step(made, "v").changes}["value"] == {
+        "fixed": 8,
+        "later": ["(known after create)"],
+    }
+    stack = await engine.create("s", template(8), files=files)
+    await engine.reached(stack, "CREATE_COMPLETE")
+    same = await planned(engine, template(8), files=files)
+    assert set(steps(same).values()) == {"none"}
+    view = await planned(engine, template(9), files=files)
+    assert steps(view) == {"n": "update", "n/t": "replace", "v": "update"}
+    (change,) = step(view, "v").changes
+    assert change.old["fixed"] == 8
+    assert change.new == {"fixed": 9, "later": ["(known after create)"]}
 
 
 async def test_restricted_and_failed_resources_say_so(engine: Any) -> None:

@@ -234,6 +234,11 @@ class ResourceType(Generic[P]):
         """Changed properties that, given the others, do not force a replacement after all."""
         return frozenset()
 
+    def overwrites(self, was: Mapping[str, Any], want: Mapping[str, Any], changed: frozenset[str]) -> str | None:
+        """Why an update in place takes with it what users have put into a type that `holds_data`, or None. Values in
+        ``want`` may be UNKNOWN."""
+        return None
+
     hidden_types: ClassVar[frozenset[str] | None] = None
     """The types that `hidden_dependencies` looks at, so that it is handed no others; None: all."""
 

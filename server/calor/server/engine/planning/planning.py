@@ -180,15 +180,15 @@ class Planner:
             )
             for name in names
         ]
-        ends = step.action is Do.REPLACE and not step.retain
+        loss = _loss(step, kind, was, want)
         return PlannedStep(
             path=here,
             type=step.type,
             action=step.action,
-            reasons=tuple(_sentence(reason) for reason in step.reasons),
+            reasons=(*(_sentence(reason) for reason in step.reasons), *([loss] if loss else [])),
             changes=tuple(changes),
             physical_id=None if row is None else row.physical_id,
-            destroys_data=ends and kind.holds_data,
+            destroys_data=loss is not None,
             retain=step.retain,
             refused=step.refused,
         )
@@ -287,6 +287,15 @@ def _cause(row: ResourceRow, kind: ResourceType[Any]) -> str:
     if row.properties is None or (row.action is Action.CREATE and row.status is not Status.COMPLETE):
         return "" if kind.is_nested and row.child_id else "its creation did not end well"
     return ""
+
+
+def _loss(step: Step, kind: ResourceType[Any], was: Mapping[str, Any], want: Mapping[str, Any]) -> str | None:
+    """Why what users have put into a resource that goes on is lost; empty where the step says it already."""
+    if not kind.holds_data or step.retain:
+        return None
+    if step.action is Do.REPLACE:
+        return ""
+    return kind.overwrites(was, want, step.changed) if step.action is Do.UPDATE else None
 
 
 def _retains(row: ResourceRow) -> bool:

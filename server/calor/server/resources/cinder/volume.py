@@ -131,6 +131,9 @@ class Volume(ResourceType[VolumeProps]):
             return "backup_id is left out"
         return None
 
+    def overwrites(self, was: Mapping[str, Any], want: Mapping[str, Any], changed: frozenset[str]) -> str | None:
+        return "the backup is restored over what is in it" if "backup_id" in changed else None
+
     async def settle_delete(self, at: Context) -> None:
         if at.me.physical_id:
             await at.cloud.gone(VOLUMES, at.me.physical_id, failed=frozenset({"ERROR_DELETING"}))

@@ -57,6 +57,11 @@ class Server(ResourceType[ServerProps]):
             return "image is left out: a server cannot be rebuilt from nothing"
         return None
 
+    def overwrites(self, was: Mapping[str, Any], want: Mapping[str, Any], changed: frozenset[str]) -> str | None:
+        if "image" in changed or ("user_data" in changed and want.get("user_data_update_policy") == "REBUILD"):
+            return "the server is rebuilt: its disk begins anew"
+        return None
+
     hidden_types = frozenset({"OS::Neutron::Subnet"})
 
     def hidden_dependencies(
