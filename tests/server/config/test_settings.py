@@ -64,6 +64,15 @@ def test_names_that_an_option_had_before_and_those_of_policies_are_known(tmp_pat
     assert load([conf]).unknown == ()
 
 
+def test_an_option_of_heats_that_has_no_effect_is_told_where_it_is_set(tmp_path: Path) -> None:
+    conf = tmp_path / "calor.conf"
+    conf.write_text("[DEFAULT]\nmax_snapshots_per_stack = 3\nenable_stack_adopt = false\nmax_server_name_length = 40\n")
+    assert load([conf]).unknown == (
+        "[DEFAULT] max_snapshots_per_stack has no effect: there are no snapshots of stacks yet.",
+    )
+    assert "Snapshots of one stack; -1: no limit. Has no effect: there are" in sample()
+
+
 def test_later_files_and_overrides_win(tmp_path: Path) -> None:
     first, second = tmp_path / "a.conf", tmp_path / "b.conf"
     first.write_text("[DEFAULT]\nmax_template_size = 10\nstack_action_timeout = 20\n")

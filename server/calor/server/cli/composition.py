@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from calor.server import store
 from calor.server.api import serve
@@ -117,7 +118,7 @@ async def _engine(
     return Orchestrator(
         database=database,
         door=door,
-        registry=registry.installed(),
+        registry=registry.installed(type_options(settings)),
         keys=key_material,
         settings=engine_settings(settings, urls),
     )
@@ -168,13 +169,19 @@ def engine_settings(settings: Settings, urls: GuestUrls) -> EngineSettings:
         max_json_body_size=limits.max_json_body_size,
         hidden_stack_tags=frozenset(limits.hidden_stack_tags),
         agent_files=_released_agents(Path(settings.general.state_dir) / "agents"),
-        options={
-            "default_software_config_transport": general.default_software_config_transport,
-            "default_deployment_signal_transport": general.default_deployment_signal_transport,
-            "default_user_data_format": general.default_user_data_format,
-            "max_server_user_data_size": general.max_server_user_data_size,
-        },
+        options={"max_server_user_data_size": general.max_server_user_data_size},
     )
+
+
+def type_options(settings: Settings) -> Mapping[str, Any]:
+    """What resource types are made with: properties' defaults and limits of names."""
+    general = settings.general
+    return {
+        "default_software_config_transport": general.default_software_config_transport,
+        "default_deployment_signal_transport": general.default_deployment_signal_transport,
+        "default_user_data_format": general.default_user_data_format,
+        "max_server_name_length": settings.limits.max_server_name_length,
+    }
 
 
 def _released_agents(folder: Path) -> Mapping[str, Path]:

@@ -31,7 +31,7 @@ def sample() -> None:
 @configured
 @click.option("--connect", is_flag=True, help="Log in at Keystone as the service user, and open the database, too.")
 def check(config_files: tuple[Path, ...], dev_dir: Path | None, connect: bool) -> None:
-    """Say what in the configuration means nothing or cannot be used, files that it names included.
+    """Say what in the configuration means nothing, has no effect or cannot be used, files that it names included.
 
     Run it as the user that the server runs as. Ends with 0 where there is nothing to say, with 1 otherwise.
     """

@@ -8,7 +8,7 @@ class Listener:
 import dataclasses
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from oslo_config import cfg
@@ -25,10 +25,13 @@ def option(
     minimum: float | None = None,
     maximum: float | None = None,
     former: Iterable[str] = (),
+    idle: str = "",
 ) -> Any:
-    """A dataclass field that is an option. ``former`` are names it is also known by (Heat's, or older ones)."""
+    """A dataclass field that is an option. ``former`` are names it is also known by (Heat's, or older ones). ``idle``:
+    it is known because operators have it in their files, and has no effect; the sentence says what holds instead."""
     facts = {
-        "help": help_text,
+        "help": f"{help_text} Has no effect: {idle}" if idle else help_text,
+        "idle": idle,
         "secret": secret,
         "choices": tuple(choices),
         "minimum": minimum,
@@ -47,6 +50,13 @@ def options_of(section: type[Any], group: str) -> list[Any]:
 def read(section: type[S], values: Mapping[str, Any]) -> S:
     """A section with the values oslo.config has for it."""
     return section(**{field.name: _value(values[field.name]) for field in dataclasses.fields(section)})  # type: ignore[arg-type]  # every section is a dataclass
+
+
+def idle_sentences(section: Any, group: str) -> Iterator[str]:
+    """A sentence for each option of a section that is set to something and has no effect."""
+    for field in dataclasses.fields(section):
+        if field.metadata["idle"] and getattr(section, field.name) != field.default:
+            yield f"[{group}] {field.name} has no effect: {field.metadata['idle']}"
 
 
 def _value(value: Any) -> Any:

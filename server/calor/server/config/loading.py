@@ -10,7 +10,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from calor.server.config.declare import options_of, read
+from calor.server.config.declare import idle_sentences, options_of, read
 from calor.server.config.guest_urls import GuestUrls, UnreachableUrl, guest_base
 from calor.server.config.sections import CfnListener, Clients, Database, General, Keystone, Limits, RestListener
 from calor.server.config.unknown import unknown_names
@@ -41,7 +41,7 @@ class ConfigurationFault(Exception):
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """All sections. ``raw`` is oslo.config's own object, which oslo.policy needs; ``files`` are those read,
-    ``unknown`` sentences on names in them that mean nothing."""
+    ``unknown`` sentences on names in them that mean nothing and on options that have no effect."""
 
     general: General
     limits: Limits
@@ -103,7 +103,8 @@ def load(files: Sequence[Path] = (), overrides: Mapping[str, Mapping[str, Any]] 
             for name, value in values.items():
                 conf.set_override(name, value, None if section == "DEFAULT" else section)
         parts = [read(section, conf if group == "DEFAULT" else conf[group]) for group, section in _SECTIONS]
-        unknown = unknown_names(files, _SECTIONS)
+        idle = [line for part, (group, _) in zip(parts, _SECTIONS, strict=True) for line in idle_sentences(part, group)]
+        unknown = (*unknown_names(files, _SECTIONS), *idle)
     except (cfg.Error, ValueError) as exc:
         raise ConfigurationFault(str(exc).strip()) from exc
     general, limits, rest, cfn, database, keystone, clients = parts

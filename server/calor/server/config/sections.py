@@ -49,7 +49,11 @@ class General:
         "Accept guest-facing URLs on loopback addresses, which no instance can reach: for tests without instances.",
     )
     region_name_for_services: str | None = option(None, "Region in which the services of stacks are looked up.")
-    region_name_for_shared_services: str | None = option(None, "Region of services that all regions share (Keystone).")
+    region_name_for_shared_services: str | None = option(
+        None,
+        "Region of services that all regions share (Keystone).",
+        idle="Keystone is looked for in [keystone_authtoken] region_name.",
+    )
 
     default_software_config_transport: str = option(
         "POLL_SERVER_CFN", "How instances get deployments unless the template says.", choices=_TRANSPORTS
@@ -70,14 +74,22 @@ class General:
         7, "Days for which what deployments print is kept, also after their stack is gone.", minimum=1
     )
     instance_token_lifetime: int = option(3600, "Seconds a bearer token of an instance lives.", minimum=60)
-    allow_template_url: bool = option(False, "Fetch templates from http(s) URLs that users give (template_url).")
+    allow_template_url: bool = option(
+        False,
+        "Fetch templates from http(s) URLs that users give (template_url).",
+        idle="the server fetches no template; clients send it.",
+    )
     deferred_auth_method: str = option(
         "trusts", "How work without the user's token is authorised.", choices=("trusts",)
     )
     trusts_delegated_roles: tuple[str, ...] = option(
         (), "Roles that a trust delegates. Default: all roles of the user."
     )
-    heat_stack_user_role: str = option("heat_stack_user", "Role of in-instance users, for policies that name it.")
+    heat_stack_user_role: str = option(
+        "heat_stack_user",
+        "Role of in-instance users, for policies that name it.",
+        idle="instances have identities of this server's own, which have no role.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,18 +101,39 @@ class Limits:
     max_resources_per_stack: int = option(1000, "Resources of one tree of stacks; -1: no limit.", minimum=-1)
     max_stacks_per_tenant: int = option(512, "Root stacks of one project; -1: no limit.", minimum=-1)
     max_nested_stack_depth: int = option(5, "How deep stacks may nest.", minimum=0)
-    max_events_per_stack: int = option(1000, "Events kept of one stack; older ones are dropped; 0: all.", minimum=0)
-    max_snapshots_per_stack: int = option(32, "Snapshots of one stack; -1: no limit.", minimum=-1)
+    max_events_per_stack: int = option(
+        1000,
+        "Events kept of one stack; older ones are dropped; 0: all.",
+        minimum=0,
+        idle="all events are kept as long as their stack.",
+    )
+    max_snapshots_per_stack: int = option(
+        32, "Snapshots of one stack; -1: no limit.", minimum=-1, idle="there are no snapshots of stacks yet."
+    )
     max_software_configs_per_tenant: int = option(4096, "Software configs of one project; -1: no limit.", minimum=-1)
     max_software_deployments_per_tenant: int = option(4096, "Deployments of one project; -1: no limit.", minimum=-1)
     max_server_name_length: int = option(53, "Characters of a generated server name.", minimum=8, maximum=63)
     stack_action_timeout: int = option(3600, "Seconds an operation may take unless timeout_mins says.", minimum=1)
-    action_retry_limit: int = option(5, "How often a failed action of one resource is tried again.", minimum=0)
-    client_retry_limit: int = option(2, "How often a failed call of a cloud service is tried again.", minimum=0)
-    enable_stack_abandon: bool = option(False, "Allow stacks to be abandoned and exported.")
-    enable_stack_adopt: bool = option(False, "Allow stacks to be adopted.")
+    action_retry_limit: int = option(
+        5,
+        "How often a failed action of one resource is tried again.",
+        minimum=0,
+        idle="an action is tried again where the cloud says that it may go through later, until its time is up.",
+    )
+    client_retry_limit: int = option(
+        2,
+        "How often a failed call of a cloud service is tried again.",
+        minimum=0,
+        idle="calls are tried again by the kind of their failure, with growing pauses.",
+    )
+    enable_stack_abandon: bool = option(
+        False, "Allow stacks to be abandoned and exported.", idle="stacks cannot be abandoned yet."
+    )
+    enable_stack_adopt: bool = option(False, "Allow stacks to be adopted.", idle="stacks cannot be adopted yet.")
     hidden_stack_tags: tuple[str, ...] = option((), "Stacks with one of these tags are left out of lists.")
-    template_fetch_timeout: float = option(60.0, "Seconds within which a template must be fetched.", minimum=0)
+    template_fetch_timeout: float = option(
+        60.0, "Seconds within which a template must be fetched.", minimum=0, idle="the server fetches no template."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +191,9 @@ class Keystone:
         60, "Seconds a valid token is not asked about again; a revoked one works that long.", minimum=0
     )
     validation_threads: int = option(8, "How many tokens are asked about at once.", minimum=1)
-    memcached_servers: tuple[str, ...] = option((), "Known for compatibility; tokens are kept in memory.")
+    memcached_servers: tuple[str, ...] = option(
+        (), "Known for compatibility; tokens are kept in memory."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,11 +54,4 @@ class Settings:
     report_interval: int = 60
     agent_files: Mapping[str, Path] = field(default_factory=dict)
     """Released agents by SHA-256; the last one is served to new instances."""
-    options: Mapping[str, Any] = field(
-        default_factory=lambda: {
-            "default_software_config_transport": "POLL_SERVER_CFN",
-            "default_deployment_signal_transport": "CFN_SIGNAL",
-            "default_user_data_format": "HEAT_CFNTOOLS",
-            "max_server_user_data_size": 49150,
-        }
-    )
+    options: Mapping[str, Any] = field(default_factory=lambda: {"max_server_user_data_size": 49150})

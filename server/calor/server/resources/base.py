@@ -13,6 +13,7 @@ import enum
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from calor.server.cloud.door import Cloud, Collection
@@ -116,8 +117,7 @@ class Context(Protocol):
     def deployments(self) -> Deployments: ...
     @property
     def options(self) -> Mapping[str, Any]:
-        """Server settings a type may read: ``default_software_config_transport``, ``default_user_data_format``,
-        ``default_deployment_signal_transport``, ``max_server_user_data_size`` …"""
+        """Server settings a type may read: ``max_server_user_data_size`` …"""
         ...
 
     async def remember(self, **data: Any) -> None:
@@ -211,9 +211,16 @@ class ResourceType(Generic[P]):
     """Has attributes that only its properties or child stack know (outputs of a deployment, of a nested template)."""
     update_policy: ClassVar[Mapping[str, PropertySchema]] = {}
     deletion_policies: ClassVar[tuple[str, ...]] = ("Delete", "Retain")
+    set_by: ClassVar[Mapping[str, str]] = {}
+    """Properties whose default an operator sets, and by which option. A resource keeps what it was made with."""
+    name_limit: ClassVar[str] = ""
+    """The option that sets `physical_name_limit`, if any."""
     moved: ClassVar[Mapping[str, str]] = {}
     """Former names of properties to today's: ``{"network_id": "network", "fixed_ips.subnet_id": "fixed_ips.subnet"}``.
     """
+
+    operator_defaults: Mapping[str, Any] = MappingProxyType({})
+    """What the operator has set of ``set_by``, by property; the registry fills it in."""
 
     # --- deciding: pure ---------------------------------------------------------------------------------
 
@@ -247,7 +254,7 @@ class ResourceType(Generic[P]):
         return ()
 
     def is_deferred(self, properties: Mapping[str, Any]) -> bool:
-        """Whether a resource with these properties needs work without the user's token."""
+        """Whether a resource with these properties, as the template has them, needs work without the user's token."""
         return self.needs_trust
 
     def hidden_dependencies(
@@ -308,6 +315,9 @@ class ResourceType(Generic[P]):
 
     async def resume(self, at: Context, was: P) -> None:
         raise NotImplementedError(self.name)
+
+    def check_signal(self, details: Mapping[str, Any]) -> None:
+        """Raise `BadRequest` for a signal that this type refuses: its sender is told, and it is not kept. Pure."""
 
     async def signal(self, at: Context, details: Mapping[str, Any]) -> str:
         """Take a signal. Answers the reason text for the SIGNAL event. Runs after the signal is durable."""

@@ -24,7 +24,7 @@ from calor.server.resources.base import (
     StackFacts,
     Urls,
 )
-from calor.server.resources.declare import construct
+from calor.server.resources.declare import construct, described
 
 
 class MemoryUrls:
@@ -221,8 +221,10 @@ class MemoryContext:
     async def change(self, **properties: Any) -> None:
         """Update in place to these properties."""
         want = self.typed(properties)
-        fields = [one.name for one in dataclasses.fields(want)]
-        changed = frozenset(name for name in fields if getattr(want, name) != getattr(self.was, name))
+        known = described(self.kind.props).fields
+        changed = frozenset(
+            name for name, field in known.items() if getattr(want, field.name) != getattr(self.was, field.name)
+        )
         await self.kind.update(self, want, self.was, changed)
         self.was = want
 

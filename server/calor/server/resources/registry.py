@@ -2,8 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
+from types import MappingProxyType
 from typing import Any
 
+from calor.server.resources.aws import instance as aws_instance
+from calor.server.resources.aws import security_group as aws_security_group
+from calor.server.resources.aws import volume as aws_volume
+from calor.server.resources.aws import wait_condition as aws_wait_condition
 from calor.server.resources.base import ResourceType
 from calor.server.resources.cinder.attachment import VolumeAttachment
 from calor.server.resources.cinder.volume import Volume
@@ -69,6 +74,12 @@ BUILT_INS: tuple[type[ResourceType[Any]], ...] = (
     Flavor,
     KeyPair,
     Server,
+    aws_instance.Instance,
+    aws_security_group.Group,
+    aws_volume.Volume,
+    aws_volume.VolumeAttachment,
+    aws_wait_condition.WaitCondition,
+    aws_wait_condition.WaitConditionHandle,
 )
 
 ALIASES: Mapping[str, str] = {
@@ -96,10 +107,13 @@ def aliased(name: str) -> str:
 
 
 class Types:
-    """The registry of one process. Later types replace earlier ones of the same name."""
+    """The registry of one process. Later types replace earlier ones of the same name. ``options`` are what an operator
+    has set."""
 
-    def __init__(self, types: Iterable[type[ResourceType[Any]]] = BUILT_INS) -> None:
-        self._types = {kind.name: kind() for kind in types}
+    def __init__(
+        self, types: Iterable[type[ResourceType[Any]]] = BUILT_INS, options: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        self._types = {kind.name: _made(kind, options) for kind in types}
 
     def get(self, name: str) -> ResourceType[Any] | None:
         return self._types.get(aliased(name))
@@ -108,7 +122,15 @@ class Types:
         return sorted(self._types)
 
 
-def installed() -> Types:
+def _made(kind: type[ResourceType[Any]], options: Mapping[str, Any]) -> ResourceType[Any]:
+    made = kind()
+    made.operator_defaults = {name: options[option] for name, option in kind.set_by.items() if option in options}
+    if kind.name_limit in options:
+        made.physical_name_limit = int(options[kind.name_limit])  # type: ignore[misc]  # of this instance only
+    return made
+
+
+def installed(options: Mapping[str, Any] = MappingProxyType({})) -> Types:
     """The built-ins and what installed packages add by the entry point group ``calor.resource_types``."""
     added = [point.load() for point in metadata.entry_points(group=ENTRY_POINTS)]
-    return Types((*BUILT_INS, *added))
+    return Types((*BUILT_INS, *added), options)

@@ -43,6 +43,7 @@ class World:
         self.door = ScriptedDoor(self.cloud)
         self.clock = MovingClock()
         self.types: list[type[Any]] = []
+        self.options: dict[str, Any] = {}
         self.settings: dict[str, Any] = {
             "lease_ttl": timedelta(seconds=3),
             "delete_backoff_first": 0.02,
@@ -51,7 +52,7 @@ class World:
 
     def registry(self) -> Types:
         known = installed()
-        return Types((*(type(known.get(name)) for name in known.names()), *self.types))
+        return Types((*(type(known.get(name)) for name in known.names()), *self.types), self.options)
 
     async def engine(self, database: store.Database | None = None) -> "Engine":
         database = database or await store.open_database(self.url)

@@ -11,7 +11,7 @@ from typing import Any
 from calor.server.cloud.door import Cloud
 from calor.server.cloud.errors import CloudError
 from calor.server.engine.contract.plan_views import PlannedStep, PropertyChange
-from calor.server.engine.reconcile.deciding import has_names, known_step
+from calor.server.engine.reconcile.deciding import has_names, known_step, stays
 from calor.server.engine.reconcile.nested import facade_of
 from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.revision.blueprint import Blueprint, converted
@@ -104,7 +104,7 @@ class Planner:
         path: tuple[str, ...],
     ) -> list[PlannedStep]:
         kind, here = blueprint.kinds[name], (*path, name)
-        want = await self._properties(blueprint, name, scope)
+        want = await self._properties(blueprint, name, scope, row)
         step = self._step(blueprint, name, row, want, scope)
         if step.action in REPLACED:
             scope.fresh.add(name)
@@ -121,9 +121,13 @@ class Planner:
                 inner = [*inner, *self._below(blueprint, row, here, "its stack is replaced")]
         return [self._shown(step, kind, row, want, here), *inner]
 
-    async def _properties(self, blueprint: Blueprint, name: str, scope: PlannedScope) -> Mapping[str, Any]:
-        values: Mapping[str, Any] = plain(converted(blueprint, name, scope)[0])
-        kind = blueprint.kinds[name]
+    async def _properties(
+        self, blueprint: Blueprint, name: str, scope: PlannedScope, row: ResourceRow | None
+    ) -> Mapping[str, Any]:
+        kind, given = blueprint.kinds[name], None
+        if kind.set_by and row is not None and stays(row, blueprint.definition(name).type):
+            given = self._tools.sealing.value(row.properties)
+        values: Mapping[str, Any] = plain(converted(blueprint, name, scope, given)[0])
         if not has_names(kind):
             return values
         try:

@@ -48,7 +48,7 @@ async def wanted(bench: Bench, name: str) -> Want:
     """Raises `InvalidInput` for values that only now turn out to be wrong."""
     definition, kind = bench.blueprint.definition(name), bench.blueprint.kinds[name]
     await attributes.refresh_moved(bench, name)
-    properties = bench.blueprint.properties(name, bench.scope)
+    properties = bench.blueprint.properties(name, bench.scope, _given(bench, name, definition.type))
     if has_names(kind):
         properties = await bench.tools.lookup.resolve_names(bench.cloud, schema(kind), properties)
     external = reveal(resolve(definition.external_id, bench.scope)) if definition.external_id is not None else None
@@ -63,6 +63,21 @@ async def wanted(bench: Bench, name: str) -> Want:
         requires=tuple(sorted(bench.blueprint.graph.requires[name])),
         restricted=bench.blueprint.model.environment.restricted_actions(name),
     )
+
+
+def _given(bench: Bench, name: str, type_name: str) -> Mapping[str, Any] | None:
+    """What the incarnation that may stay was given, where the operator's options matter for its type."""
+    if not bench.blueprint.kinds[name].set_by:
+        return None
+    rows = [row for row in bench.tree.named(bench.stack_id, name) if stays(row, type_name)]
+    return bench.tools.sealing.value(rows[0].properties) if rows else None
+
+
+def stays(row: ResourceRow, type_name: str) -> bool:
+    """Whether a row has an incarnation of the type whose creation has ended well."""
+    if row.properties is None or row.type != type_name or row.action is Action.DELETE:
+        return False
+    return row.action is not Action.CREATE or row.status is Status.COMPLETE
 
 
 _NAMED: dict[type[Any], bool] = {}

@@ -63,6 +63,7 @@ class Receiver:
                 await self._tell(tree, stack, row, "Signal after completion ignored", quiet=True)
                 return
             if not kept:
+                kind.check_signal(details)
                 kept.append(await self._tools.signals.add(row.id, details))
             try:
                 reason = await kind.signal(bench.context(row, kind), details)

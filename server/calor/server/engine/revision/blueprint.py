@@ -24,6 +24,7 @@ from calor.server.template import (
     plain,
     references,
     resolve,
+    unswept,
 )
 from calor.server.template.nearest import did_you_mean
 
@@ -58,17 +59,21 @@ class Blueprint:
     def uses_of(self, name: str) -> Uses:
         return self.uses.get(name, _NO_USES)
 
-    def properties(self, name: str, scope: Scope) -> Mapping[str, Any]:
-        """Converted, by the type's schema, without `Plain`. Raises `InvalidInput` and `StackValidationFailed`."""
-        values, problems, _ = converted(self, name, scope)
+    def properties(self, name: str, scope: Scope, was: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        """Converted, by the type's schema, without `Plain`; ``was``: what its incarnation was given.
+
+        Raises `InvalidInput` and `StackValidationFailed`."""
+        found = converted(self, name, scope, was)
+        values, problems, _ = found
         if problems:
             raise InvalidInput(problems)
-        return values if name in self.settled else cast(Mapping[str, Any], plain(values))
+        return values if found is self.settled.get(name) else cast(Mapping[str, Any], plain(values))
 
 
 _NO_USES = Uses()
 
 
+@unswept()
 def draw(model: Model, registry: Registry, files: Mapping[str, str], unknown: list[Problem] | None = None) -> Blueprint:
     """Raises `InvalidInput` for circular dependencies and for unknown types; or, with ``unknown``, puts these there and
     leaves their resources out, so that what is wrong elsewhere can be told with them."""
@@ -131,19 +136,25 @@ def _note(uses: Sequence[Reference], found: dict[str, dict[tuple[Any, ...], None
             found.setdefault(use.resource, {})[tuple(use.path)] = None
 
 
-def converted(blueprint: Blueprint, name: str, scope: Scope) -> Converted:
-    """The properties of a resource by the schema of its type; they are shared, and nobody changes them."""
+def converted(blueprint: Blueprint, name: str, scope: Scope, was: Mapping[str, Any] | None = None) -> Converted:
+    """The properties of a resource by the schema of its type; they are shared, and nobody changes them. Where the
+    template leaves to the operator's default what was chosen for an incarnation, ``was`` stands."""
+    chosen = {one: was[one] for one in blueprint.kinds[name].set_by if was.get(one) is not None} if was else {}
+    if chosen:
+        return _converted(blueprint, name, scope, chosen)
     found = blueprint.settled.get(name)
     if found is None:
-        found = _converted(blueprint, name, scope)
+        found = _converted(blueprint, name, scope, chosen)
         if not has_call(blueprint.definition(name).properties):
             found = blueprint.settled[name] = (plain(found[0]), *found[1:])
     return found
 
 
-def _converted(blueprint: Blueprint, name: str, scope: Scope) -> Converted:
+def _converted(blueprint: Blueprint, name: str, scope: Scope, chosen: Mapping[str, Any]) -> Converted:
     definition, kind = blueprint.definition(name), blueprint.kinds[name]
     values = kind.translate(resolve(definition.properties, scope))
+    if chosen:
+        values = {**values, **{one: value for one, value in chosen.items() if values.get(one) is None}}
     if kind.any_properties:
         return plain(values), (), ()
     result = convert(
@@ -167,6 +178,7 @@ def _unfit_policy(blueprint: Blueprint, name: str, kind: ResourceType[Any]) -> S
     ]
 
 
+@unswept()
 def validate(blueprint: Blueprint) -> Sequence[Pending]:
     """Every property of every resource, as far as it is known before anything exists. Raises `InvalidInput` with all
     problems; answers what only a cloud can check."""

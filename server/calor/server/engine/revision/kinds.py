@@ -1,6 +1,7 @@
 """From a type's name in a template to what implements it, and what the planner asks about it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from calor.server.engine.revision.template_type import TemplateType, is_template_name
@@ -35,7 +36,13 @@ class Kinds:
 
 
 def schema(kind: ResourceType[Any]) -> Mapping[str, PropertySchema]:
-    return kind.schema() if isinstance(kind, TemplateType) else schema_of(kind.props)
+    """The properties of a type, with the defaults that the operator has set."""
+    if isinstance(kind, TemplateType):
+        return kind.schema()
+    known = schema_of(kind.props)
+    if not kind.operator_defaults:
+        return known
+    return {**known, **{name: replace(known[name], default=value) for name, value in kind.operator_defaults.items()}}
 
 
 def typed(kind: ResourceType[Any], properties: Mapping[str, Any]) -> Any:

@@ -59,7 +59,7 @@ def _check(
     findings.deferred += [
         where + name
         for name, kind in blueprint.kinds.items()
-        if kind.is_deferred(blueprint.definition(name).properties)
+        if kind.is_deferred({**kind.operator_defaults, **blueprint.definition(name).properties})
     ]
     wrong = False
     try:

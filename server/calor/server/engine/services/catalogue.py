@@ -7,10 +7,11 @@ from typing import Any
 
 from calor.server.engine.contract.views import ResourceTypeView, ServiceView
 from calor.server.engine.reconcile.tools import Tools
+from calor.server.engine.revision.kinds import schema
 from calor.server.engine.services import languages
 from calor.server.errors import BadRequest, EntityNotFound
 from calor.server.resources.base import ResourceType
-from calor.server.resources.declare import attributes_of, schema_of
+from calor.server.resources.declare import attributes_of
 from calor.server.store import queries
 from calor.server.template.properties import (
     AllowedValues,
@@ -54,8 +55,8 @@ class CatalogueService:
             raise BadRequest(f"Template type is not supported: {template_type}.")
         view = self.type(name)
         parameters, properties = {}, {}
-        for prop, schema in view.properties.items():
-            parameters[prop] = _parameter(schema)
+        for prop, one in view.properties.items():
+            parameters[prop] = _parameter(one)
             properties[prop] = {"get_param": prop}
         return {
             "heat_template_version": "2021-04-16",
@@ -101,7 +102,7 @@ class CatalogueService:
             support_status=kind.support.status,
             since=kind.support.since,
             description=(kind.__doc__ or "").strip(),
-            properties={prop: _property(schema) for prop, schema in schema_of(kind.props).items()},
+            properties={prop: _property(one) for prop, one in schema(kind).items()},
             attributes={attribute: _attribute(schema) for attribute, schema in attributes_of(kind).items()},
         )
 
@@ -121,21 +122,21 @@ def _passes(name: str, support: Support, pattern: str | None, version: str | Non
         return False
 
 
-def _property(schema: PropertySchema) -> dict[str, Any]:
+def _property(one: PropertySchema) -> dict[str, Any]:
     entry: dict[str, Any] = {
-        "type": schema.kind.value,
-        "required": schema.required,
-        "update_allowed": schema.update_allowed,
-        "immutable": schema.immutable,
+        "type": one.kind.value,
+        "required": one.required,
+        "update_allowed": one.update_allowed,
+        "immutable": one.immutable,
     }
-    if schema.description:
-        entry["description"] = schema.description
-    if schema.default is not None:
-        entry["default"] = schema.default
-    if schema.constraints:
-        entry["constraints"] = [_constraint(one) for one in schema.constraints]
-    if schema.schema:
-        entry["schema"] = {name: _property(inner) for name, inner in schema.schema.items()}
+    if one.description:
+        entry["description"] = one.description
+    if one.default is not None:
+        entry["default"] = one.default
+    if one.constraints:
+        entry["constraints"] = [_constraint(rule) for rule in one.constraints]
+    if one.schema:
+        entry["schema"] = {name: _property(inner) for name, inner in one.schema.items()}
     return entry
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from calor.server.resources import collecting
 from calor.server.resources.base import Context, ResourceType
@@ -31,6 +31,7 @@ class DeployedServer(ResourceType[DeployedServerProps]):
     physical_name_limit = 53
     has_metadata_endpoint = True
     deletion_policies = ("Delete", "Retain", "Snapshot")
+    set_by: ClassVar[Mapping[str, str]] = {"software_config_transport": "default_software_config_transport"}
     attributes = attributes(
         name=Kind.STRING,
         os_collect_config=AttributeSchema(kind=Kind.MAP, cached=False, support=Since("9.0.0")),

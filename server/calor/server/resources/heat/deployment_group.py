@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from calor.server.resources.base import Child, Context, Incarnation, Nested, ResourceType
 from calor.server.resources.declare import UPDATABLE, attributes, plain
 from calor.server.resources.heat.group_templates import batch_rules, by_name, template
-from calor.server.resources.heat.software_deployment import DeploymentProps, StructuredProps
+from calor.server.resources.heat.software_deployment import SET_BY, DeploymentProps, StructuredProps
 from calor.server.template.properties import Kind, PropertySchema, Support
 
 PLURALS: Mapping[str, str] = {
@@ -39,6 +39,7 @@ class Group(ResourceType[P]):
     is_nested = True
     any_attributes = True
     needs_trust = True
+    set_by: ClassVar[Mapping[str, str]] = SET_BY
     update_policy: ClassVar[Mapping[str, PropertySchema]] = batch_rules("7.0.0", in_service=False)
     attributes = attributes(deploy_stdouts=Kind.MAP, deploy_stderrs=Kind.MAP, deploy_status_codes=Kind.MAP)
 

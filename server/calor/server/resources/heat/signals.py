@@ -63,6 +63,14 @@ def entry_of(details: Mapping[str, Any], number: int) -> Entry:
     return Entry(ident, status, str(details.get("reason") or f"Signal {ident} received"), details.get("data"))
 
 
+def check_complete(details: Mapping[str, Any]) -> None:
+    """Raises `BadRequest` unless a body is one that ``cfn-signal`` sends: its four keys, no others."""
+    if set(details) != set(CFN_KEYS):
+        found = ", ".join(sorted(map(str, details))) or "nothing"
+        raise BadRequest(f"A signal has the keys {', '.join(sorted(CFN_KEYS))}, all of them; this one has {found}.")
+    entry_of(details, 1)
+
+
 def entries_of(signals: Sequence[Mapping[str, Any]]) -> Mapping[str, Entry]:
     """The valid signals by id; a later one of the same id takes the place of the former."""
     found: dict[str, Entry] = {}

@@ -18,6 +18,9 @@ ACTIONS = ("CREATE", "UPDATE", "DELETE", "SUSPEND", "RESUME")
 TRANSPORTS = ("CFN_SIGNAL", "TEMP_URL_SIGNAL", "HEAT_SIGNAL", "NO_SIGNAL", "ZAQAR_SIGNAL")
 
 
+SET_BY: Mapping[str, str] = {"signal_transport": "default_deployment_signal_transport"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class DeploymentProps:
     """What a deployment and a group of them are given alike."""
@@ -59,6 +62,7 @@ class Deploying(ResourceType[P]):
     no_signal_actions: ClassVar[frozenset[str]] = frozenset()
     any_attributes = True
     needs_trust = True
+    set_by: ClassVar[Mapping[str, str]] = SET_BY
     attributes = attributes(deploy_stdout=Kind.STRING, deploy_stderr=Kind.STRING, deploy_status_code=Kind.STRING)
 
     def needs_services(self, properties: Mapping[str, Any]) -> Sequence[tuple[str, str]]:

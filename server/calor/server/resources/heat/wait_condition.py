@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from calor.server.resources.base import Context, ResourceType
+from calor.server.resources.base import Context
 from calor.server.resources.declare import UPDATABLE, Since, attributes
 from calor.server.resources.heat import drops
 from calor.server.resources.heat.derived_config import account
-from calor.server.resources.heat.drops import Drop, ObjectDrop
-from calor.server.resources.heat.signals import entries_of, entry_of
-from calor.server.resources.heat.waiting import SELF_SIGNALLED, Waiting, metadata_of
+from calor.server.resources.heat.drops import ObjectDrop
+from calor.server.resources.heat.waiting import SELF_SIGNALLED, SignalledHandle, Waiting, metadata_of, received
 from calor.server.template.properties import AllowedValues, AttributeSchema, Kind, Range, Support
 
 TRANSPORTS = ("CFN_SIGNAL", "TEMP_URL_SIGNAL", "HEAT_SIGNAL", "NO_SIGNAL", "ZAQAR_SIGNAL", "TOKEN_SIGNAL")
@@ -22,7 +21,7 @@ class HandleProps:
     signal_transport: Annotated[str, AllowedValues(*TRANSPORTS), Since("6.0.0")] = "TOKEN_SIGNAL"
 
 
-class WaitConditionHandle(ResourceType[HandleProps]):
+class WaitConditionHandle(SignalledHandle[HandleProps]):
     """Where an instance signals to. ``curl_cli`` is a command that takes ``--data-binary`` after it.
 
     The endpoint's URL is signed: the token that Heat's templates send along opens nothing by itself.
@@ -30,7 +29,6 @@ class WaitConditionHandle(ResourceType[HandleProps]):
 
     name, props = "OS::Heat::WaitConditionHandle", HandleProps
     support = Support(since="2014.2")
-    supports = frozenset({"signal", "suspend", "resume"})
     attributes = attributes(
         token=AttributeSchema(kind=Kind.STRING, cached=False),
         endpoint=AttributeSchema(kind=Kind.STRING, cached=False),
@@ -58,16 +56,6 @@ class WaitConditionHandle(ResourceType[HandleProps]):
         if drop is not None:
             await drop.close(at)
 
-    async def suspend(self, at: Context, was: HandleProps) -> None:
-        """Signals are refused by the stack's state."""
-
-    async def resume(self, at: Context, was: HandleProps) -> None:
-        """Signals are taken again by the stack's state."""
-
-    async def signal(self, at: Context, details: Mapping[str, Any]) -> str:
-        entry = entry_of(details, len(entries_of([one.details for one in await at.signals()])) or 1)
-        return f"status:{entry.status} reason:{entry.reason}"
-
     async def attribute(self, at: Context, was: HandleProps, name: str) -> Any:
         own = at.me.data.get("url")
         url = str(own or at.urls.signal(at.me.id))
@@ -81,7 +69,7 @@ class WaitConditionHandle(ResourceType[HandleProps]):
             return f"curl -i -X POST -H 'Content-Type: application/json' -H 'Accept: application/json' '{url}'"
         if name == "signal":
             return json.dumps(await self._signal(at, was, url))
-        return metadata_of(entries_of([one.details for one in await at.signals()]))
+        return metadata_of(await received(at))
 
     async def _signal(self, at: Context, was: HandleProps, url: str) -> dict[str, str]:
         """What who signals needs, by the transport."""
@@ -105,12 +93,3 @@ class WaitCondition(Waiting[ConditionProps]):
     name, props = "OS::Heat::WaitCondition", ConditionProps
     support = Support(since="2014.2")
     attributes = attributes(data=AttributeSchema(kind=Kind.STRING, cached=False))
-
-    def drop(self, at: Context, want: ConditionProps) -> Drop | None:
-        handle = at.handle(want.handle)
-        return None if handle is None else drops.recorded(handle.data.get("drop"))
-
-    async def update(self, at: Context, want: ConditionProps, was: ConditionProps, changed: frozenset[str]) -> None:
-        if want.count > was.count:
-            await at.remember(began=at.now().isoformat())
-        await self.settle(at, want)

@@ -7,11 +7,39 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from calor.server.resources.base import Context, ResourceFailed, ResourceType
+from calor.server.resources.heat import drops
 from calor.server.resources.heat.drops import Drop
-from calor.server.resources.heat.signals import FAILURE, SUCCESS, Entry, entries_of
+from calor.server.resources.heat.signals import FAILURE, SUCCESS, Entry, entries_of, entry_of
 
 SELF_SIGNALLED = "no-signal:"
 """Begins the id of a handle that nobody signals: its condition counts it as signalled once."""
+
+
+H = TypeVar("H")
+
+
+class SignalledHandle(ResourceType[H]):
+    """Where an instance signals to: what the handles of Heat and of CloudFormation share."""
+
+    supports = frozenset({"signal", "suspend", "resume"})
+
+    def check_signal(self, details: Mapping[str, Any]) -> None:
+        entry_of(details, 1)
+
+    async def suspend(self, at: Context, was: H) -> None:
+        """Signals are refused by the stack's state."""
+
+    async def resume(self, at: Context, was: H) -> None:
+        """Signals are taken again by the stack's state."""
+
+    async def signal(self, at: Context, details: Mapping[str, Any]) -> str:
+        entry = entry_of(details, len(await received(at)) or 1)
+        return f"status:{entry.status} reason:{entry.reason}"
+
+
+async def received(at: Context) -> Mapping[str, Entry]:
+    """What a handle has been sent."""
+    return entries_of([one.details for one in await at.signals()])
 
 
 class Wanted(Protocol):
@@ -33,7 +61,8 @@ class Waiting(ResourceType[P]):
 
     def drop(self, at: Context, want: P) -> Drop | None:
         """Where signals are left, if they are not sent to us."""
-        raise NotImplementedError(self.name)
+        handle = at.handle(want.handle)
+        return None if handle is None else drops.recorded(handle.data.get("drop"))
 
     async def create(self, at: Context, want: P) -> str:
         await at.remember(began=at.now().isoformat())
@@ -54,11 +83,17 @@ class Waiting(ResourceType[P]):
             got = len(successes(await entries(at, want.handle)))
             raise ResourceFailed(f"{self.word}Timeout: {got} of {want.count} received") from None
 
+    async def update(self, at: Context, want: P, was: P, changed: frozenset[str]) -> None:
+        if want.count > was.count:
+            await at.remember(began=at.now().isoformat())
+        await self.settle(at, want)
+
     async def attribute(self, at: Context, was: P, name: str) -> Any:
+        """``data``, or all of it."""
         found = await entries(at, was.handle)
-        if name == "data":
-            return json.dumps({ident: entry.data for ident, entry in found.items()})
-        return metadata_of(found)
+        if name == "show":
+            return metadata_of(found)
+        return json.dumps({ident: entry.data for ident, entry in found.items()})
 
     async def _gather(self, at: Context, drop: Drop, *, fresh: bool) -> None:
         """Keep what was left for the handle: there it may expire."""

@@ -81,7 +81,7 @@ class SecurityGroup(NetworkObject[SecurityGroupProps]):
     async def _set_rules(self, at: Context, rules: Sequence[RuleProps]) -> None:
         """Make the group's rules these: what is there already stays (natural key), what is not wanted goes."""
         group = str(at.me.physical_id)
-        wanted = [rule_body(rule, group) for rule in rules]
+        wanted = [await rule_body(at, rule, group) for rule in rules]
         if not any(rule["direction"] == "egress" for rule in wanted):
             wanted += [
                 {"security_group_id": group, "direction": "egress", "ethertype": version}
@@ -152,12 +152,15 @@ def remote_problems(rule: Mapping[str, Any]) -> Sequence[str]:
     return ()
 
 
-def rule_body(rule: RuleProps, group: str) -> dict[str, Any]:
+async def rule_body(at: Context, rule: RuleProps, group: str) -> dict[str, Any]:
+    """What the service is sent; a remote group given by its name is looked up."""
     remote_group = rule.remote_group_id
     if remote_group is not None and not remote_group.strip():
         raise ResourceFailed("remote_group_id is empty: the rule would let everybody in.")
     if remote_group is None and rule.remote_mode == "remote_group_id":
         remote_group = group
+    if remote_group is not None:
+        remote_group = await id_of(at.cloud, SECURITY_GROUPS, remote_group)
     return present(
         {
             "security_group_id": group,

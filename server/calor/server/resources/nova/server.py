@@ -38,6 +38,11 @@ class Server(ResourceType[ServerProps]):
     physical_name_limit = 53
     has_metadata_endpoint = True
     deletion_policies = ("Delete", "Retain", "Snapshot")
+    name_limit = "max_server_name_length"
+    set_by: ClassVar[Mapping[str, str]] = {
+        "user_data_format": "default_user_data_format",
+        "software_config_transport": "default_software_config_transport",
+    }
     moved: ClassVar[Mapping[str, str]] = {
         "networks.uuid": "networks.network",
         "block_device_mapping_v2.image_id": "block_device_mapping_v2.image",
@@ -81,10 +86,12 @@ class Server(ResourceType[ServerProps]):
         return frozenset(needed)
 
     def needs_services(self, properties: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+        if properties.get("user_data_format", "HEAT_CFNTOOLS") in ("HEAT_CFNTOOLS", "RAW"):
+            return []  # no agent: the transport means nothing
         return collecting.needed(properties)
 
     def is_deferred(self, properties: Mapping[str, Any]) -> bool:
-        return bool(collecting.needed(properties))
+        return bool(self.needs_services(properties))
 
     async def create(self, at: Context, want: ServerProps) -> str:
         boot_verdicts.check(at, want.user_data_format)
