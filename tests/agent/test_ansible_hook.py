@@ -102,7 +102,8 @@ def test_f076_a_failing_task_is_the_reason_where_ansible_loads_no_plugin(server,
     with_ansible.start()
     done = server.result("run-n", 60)
     assert done["outputs"]["deploy_status_code"] == 2
-    assert done["reason"].startswith("task place the licence on localhost: non-zero return code"), done["reason"]
+    assert done["reason"].startswith("task place the licence on localhost: "), done["reason"]
+    assert "non-zero return code" in done["reason"], "its words differ from version to version"
     if form == "json":
         assert "no licence\nnone at all" in done["reason"]
     assert "harmless" not in done["reason"]

@@ -1,17 +1,21 @@
-"""The machine's init system, as far as services need it: systemd where it runs, else the scripts of System V."""
+"""The machine's init system, as far as services need it: systemd or OpenRC where one of them runs, else the scripts of
+System V."""
 
 import glob
 import os
 import shutil
-from typing import List, Optional
+from typing import List
 
 from calor.cfntools.sections import programs
 from calor.cfntools.sections.contract import SectionFailed
 
 BOOTED = "/run/systemd/system"
 """There exactly where systemd is the init process (sd_booted(3)); its tools may be installed elsewhere too."""
+OPENRC = "/run/openrc/softlevel"
+"""There exactly where OpenRC has booted the machine; where it has not, it refuses to start anything."""
 SCRIPTS = "/etc/init.d"
 RUN_LEVELS = "/etc/rc[2345].d"
+OPENRC_LEVELS = "/etc/runlevels/*"
 
 
 def runs_systemd() -> bool:
@@ -38,6 +42,8 @@ def is_enabled(name: str) -> bool:
         return programs.status(["systemctl", "is-enabled", "--quiet", name], quiet=True) == 0
     if shutil.which("chkconfig"):
         return programs.status(["chkconfig", name], quiet=True) == 0
+    if shutil.which("rc-update"):
+        return bool(_levels(name))
     return bool(_links(name, "S"))
 
 
@@ -49,12 +55,14 @@ def enable(name: str, wanted: bool) -> None:
 def _verb(name: str, verb: str) -> List[str]:
     if runs_systemd():
         return ["systemctl", "is-active" if verb == "status" else verb, name]
-    script: Optional[str] = os.path.join(SCRIPTS, name)
+    if os.path.exists(OPENRC) and shutil.which("rc-service"):
+        return ["rc-service", name, verb]
+    script = os.path.join(SCRIPTS, name)
     if shutil.which("service"):
         return ["service", name, verb]
-    if script and os.access(script, os.X_OK):
+    if os.access(script, os.X_OK):
         return [script, verb]
-    raise SectionFailed("services: {}: neither systemd runs here nor is there {}".format(name, script))
+    raise SectionFailed("services: {}: neither systemd nor OpenRC runs here, nor is there {}".format(name, script))
 
 
 def _enabling(name: str, wanted: bool) -> List[List[str]]:
@@ -62,10 +70,12 @@ def _enabling(name: str, wanted: bool) -> List[List[str]]:
         return [["systemctl", "enable" if wanted else "disable", name]]
     if shutil.which("chkconfig"):
         return [["chkconfig", name, "on" if wanted else "off"]]
+    if shutil.which("rc-update"):
+        return [["rc-update", "add", name, "default"]] if wanted else [["rc-update", "del", name, *_levels(name)]]
     if shutil.which("update-rc.d"):
         made = [] if _links(name, "[SK]") else [["update-rc.d", name, "defaults"]]
         return [*made, ["update-rc.d", name, "enable" if wanted else "disable"]]
-    raise SectionFailed("services: {}: no systemctl, chkconfig or update-rc.d here".format(name))
+    raise SectionFailed("services: {}: no systemctl, chkconfig, rc-update or update-rc.d here".format(name))
 
 
 def _is_unit(name: str) -> bool:
@@ -77,3 +87,8 @@ def _is_unit(name: str) -> bool:
 
 def _links(name: str, kind: str) -> List[str]:
     return glob.glob("{}/{}[0-9][0-9]{}".format(RUN_LEVELS, kind, glob.escape(name)))
+
+
+def _levels(name: str) -> List[str]:
+    """OpenRC's run levels that start it."""
+    return [os.path.basename(os.path.dirname(link)) for link in glob.glob(OPENRC_LEVELS + "/" + glob.escape(name))]

@@ -259,6 +259,7 @@ def download(url, ca_certificate, digest):
     """Raises OSError, and ValueError where the file is another than the identity names."""
     import http.client  # a baked agent fetches nothing, and starts the sooner without these
     import ssl
+    import urllib.error
     import urllib.request
 
     authority = str(ca_certificate or "")
@@ -269,6 +270,9 @@ def download(url, ca_certificate, digest):
     try:
         with urllib.request.urlopen(url, timeout=10, context=context) as answer:
             content = bytes(answer.read())
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
     except http.client.HTTPException as error:
         raise OSError("the answer broke off: %r" % error) from error
     if hashlib.sha256(content).hexdigest() != digest:
