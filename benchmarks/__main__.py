@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 
-from benchmarks import fleet, guests, language, process, servers, signals, stacks
+from benchmarks import beside_heat, fleet, guests, language, process, servers, signals, stacks
 
 BENCHES = {
     "cold-start": process.cold_start,
@@ -14,6 +14,7 @@ BENCHES = {
     "many-100": stacks.many_100,
     "validate-1000": language.validate_1000,
     "language-in-process": language.in_process,
+    "language-beside-heat": beside_heat.language_beside_heat,
     "signal-to-complete": signals.signal_to_complete,
     "metadata-polls": signals.metadata_polls,
     "guest-polls": guests.guest_polls,

@@ -36,6 +36,7 @@ from calor.server.template.model import (
 )
 from calor.server.template.parameters import immutable_changes
 from calor.server.template.stages import told_together
+from calor.server.template.sweeps import unswept
 from calor.server.template.values import UNKNOWN, Plain, Secret, Unknown, has_secret, has_unknown, mask, plain, reveal
 
 __all__ = [
@@ -79,4 +80,5 @@ __all__ = [
     "reveal",
     "select",
     "told_together",
+    "unswept",
 ]

@@ -59,7 +59,7 @@ class MapReplace(Function):
         found: dict[Any, Any] = {}
         old = items or {}
         for key, value in old.items():
-            new = _hashable(keys.get(key, key))
+            new = key if keys.get(key) is None else _hashable(keys[key])
             if (new != key and new in old) or new in found:
                 raise Refused(f"the key {new!r} is there already.")
             found[new] = _lookup(values, value)
@@ -73,10 +73,10 @@ def _replacements(rules: Any) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
     for key in rules:
         if key not in ("keys", "values"):
             raise Refused(f"{key!r} is neither 'keys' nor 'values'.")
-    keys, values = rules.get("keys") or {}, rules.get("values") or {}
-    if not isinstance(keys, Mapping) or not isinstance(values, Mapping):
+    keys, values = rules.get("keys"), rules.get("values")
+    if not isinstance(keys, Mapping | None) or not isinstance(values, Mapping | None):
         raise Refused("'keys' and 'values' must be maps.")
-    return keys, values
+    return keys or {}, values or {}
 
 
 def _hashable(key: Any) -> Any:
@@ -159,10 +159,14 @@ class Filter(Function):
         if not isinstance(args, list) or len(args) != 2:
             raise Refused("takes a list of the values to leave out and the list to filter.")
         values, items = args
-        if not values or not items:
+        if not items:
             return items
-        if not isinstance(values, list) or not isinstance(items, list):
-            raise Refused("the values to leave out and what to filter must be lists.")
+        if not isinstance(items, list):
+            raise Refused(f"filters a list, not {shape(items)}.")
+        if not values:
+            return items
+        if not isinstance(values, list):
+            raise Refused(f"the values to leave out must be a list, not {shape(values)}.")
         return [item for item in items if item not in values]
 
 
@@ -293,11 +297,12 @@ def _fill(template: Any, row: Mapping[str, Any]) -> Any:
 
 
 def _replace(text: str, row: Mapping[str, Any]) -> str:
-    """One placeholder after the other, as written (unlike ``str_replace``, later ones see what earlier put in)."""
+    """One placeholder after the other, as written (unlike ``str_replace``, later ones see what earlier put in). All
+    items must be text, those too that this text has no place for."""
     for placeholder, value in row.items():
+        if not isinstance(value, str):
+            raise Refused(f"an item must be text, not {shape(value)}.")
         if placeholder in text:
-            if not isinstance(value, str):
-                raise Refused(f"an item must be text, not {shape(value)}.")
             check_length(len(text) + text.count(placeholder) * len(value))
             text = text.replace(placeholder, value)
     return text

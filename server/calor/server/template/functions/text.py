@@ -312,22 +312,20 @@ def _authority(args: Mapping[str, Any]) -> str:
     host = quoted(host, safe="[]:")
     text = f"[{host}]" if ":" in host and not host.startswith("[") else host
     if port not in (None, ""):
-        text += f":{_port(port)}"
+        _check_port(port)
+        text += f":{port}"
     if user or password:
         text = f"{user}{':' + password if password else ''}@{text}"
     return text
 
 
-def _port(port: Any) -> int:
+def _check_port(port: Any) -> None:
     try:
         number = int(port)
     except (TypeError, ValueError, OverflowError):
         raise Refused(f"the port must be a number, not {port!r}.") from None
-    if isinstance(port, float) and number != port:
-        raise Refused(f"the port must be a whole number, not {port!r}.")
     if not 1 <= number <= 65535:
         raise Refused(f"the port {number} is not between 1 and 65535.")
-    return number
 
 
 def _query(query: Any) -> str:
