@@ -149,6 +149,17 @@ async def test_a_newer_update_without_the_hook_does_not_wait(engine: Any) -> Non
     await engine.reached(stack, "UPDATE_COMPLETE")
 
 
+async def test_an_update_that_changes_nothing_passes_the_hook_too(engine: Any) -> None:
+    """As in Heat (heat-tempest-plugin, test_hook_pre_update_nochange)."""
+    stack = await engine.create("s", template(), environment=hooks("pre-update"))
+    await engine.reached(stack, "CREATE_COMPLETE")
+    await engine.update(stack, template(), environment=hooks("pre-update"))
+    await paused(engine, stack, "pre-update")
+    await engine.signal(stack, "a", unset_hook="pre-update")
+    await engine.reached(stack, "UPDATE_COMPLETE")
+    assert await state(engine, stack, "a") == "CREATE_COMPLETE"
+
+
 async def test_a_newer_update_with_the_hook_waits_anew(engine: Any) -> None:
     stack = await engine.create("s", template())
     await engine.reached(stack, "CREATE_COMPLETE")

@@ -63,7 +63,7 @@ class Applying:
         if newest is not None and newest.action is not Action.DELETE:
             self.row, self.action = newest, Action.UPDATE
         want, choice = await self._decided()
-        if choice.row is not None and choice.action is not Do.NONE and not choice.refused:
+        if choice.row is not None and not choice.refused and self._passes_update(choice.row, choice):
             await breakpoints.pause(self._bench, self._name, choice.row, "pre-update", self._stop)
             want, choice = await self._decided()  # the pause may have taken days
         if choice.row is not None and choice.action is not Do.REPLACE and handover.is_released(self._bench, choice.row):
@@ -77,6 +77,12 @@ class Applying:
         self._bench.changed = True
         async with self._bench.batch.turn(self._stop):
             await self._act(choice, want)
+
+    def _passes_update(self, row: ResourceRow, choice: Choice) -> bool:
+        """Whether the breakpoint before an update is on the way: as in Heat, also where nothing is to change, unless
+        this very operation made the resource."""
+        began = self._bench.tree.root.started_at
+        return choice.action is not Do.NONE or (began is not None and row.created_at < began)
 
     async def _decided(self) -> tuple[Want, Choice]:
         want = await deciding.wanted(self._bench, self._name)
