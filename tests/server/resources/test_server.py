@@ -174,6 +174,51 @@ async def test_personality_speaks_a_version_that_still_knows_it(cloud: MemoryClo
     assert made(cloud)["personality"] == [{"path": "/etc/motd", "contents": base64.b64encode(b"hi").decode()}]
 
 
+@pytest.mark.parametrize(
+    ("was", "want"),
+    [
+        ([{"subnet": "s"}], [{"network": "n", "subnet": "s"}]),
+        ([{"network": "n", "fixed_ip": "10.0.0.4"}], [{"network": "n"}]),
+        ([{"network": "n"}], [{"subnet": "s"}]),
+        ([{"network": "n"}], [{"uuid": "n"}]),
+    ],
+)
+async def test_a_port_that_serves_what_is_written_otherwise_stays(
+    cloud: MemoryCloud, bench: Bench, was: list[dict[str, str]], want: list[dict[str, str]]
+) -> None:
+    """As in Heat (heat-tempest-plugin, UpdateServerNetworksTest)."""
+    server, port = await wired(cloud, bench, was)
+    before = len(cloud.calls)
+    await server.change(**RAW, networks=want)
+    assert [call for call in cloud.calls[before:] if "os-interface" in str(call)] == []
+    assert port in cloud.records["port"]
+
+
+async def test_a_port_that_cannot_serve_what_is_wanted_goes(cloud: MemoryCloud, bench: Bench) -> None:
+    server, port = await wired(cloud, bench, [{"network": "n"}])
+    ports = cloud.records["port"]
+    fresh = {"id": "q", "network_id": "other", "device_id": server.me.physical_id}
+    cloud.answers["delete", f"/os-interface/{port}"] = lambda path, body: ports.pop(port)
+    cloud.answers["post", "/os-interface"] = lambda path, body: ports.update(q=fresh)
+    await server.change(**RAW, networks=[{"network": "other"}])
+    assert list(ports) == ["q"]
+
+
+async def wired(cloud: MemoryCloud, bench: Bench, networks: list[dict[str, str]]) -> tuple[Any, str]:
+    """A server with these networks, and the one port that it has there."""
+    cloud.records["subnet"]["s"] = {"id": "s", "name": "s", "network_id": "n"}
+    server = bench(SERVER)
+    await server.make(**RAW, networks=networks)
+    for port in cloud.records["port"].values():
+        port["fixed_ips"] = [{"subnet_id": "s", "ip_address": "10.0.0.4"}]
+    if not cloud.records["port"]:
+        fixed = [{"subnet_id": "s", "ip_address": "10.0.0.4"}]
+        cloud.records["port"]["p"] = {"id": "p", "network_id": "n", "fixed_ips": fixed}
+    (port,) = cloud.records["port"].values()
+    port["device_id"] = server.me.physical_id
+    return server, str(port["id"])
+
+
 async def test_addresses_by_name_and_id(cloud: MemoryCloud, bench: Bench) -> None:
     server = bench(SERVER)
     await server.make(**RAW)

@@ -1,6 +1,6 @@
 """A server's networks: what Nova makes of them, and the ports that we make where Nova cannot."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from calor.server.cloud.errors import CloudConflict, CloudMissing
@@ -34,21 +34,21 @@ async def requested(at: Context, want: ServerProps) -> Any:
     return [await _entry(at, want, number) for number in range(len(want.networks))]
 
 
-async def _entry(at: Context, want: ServerProps, number: int) -> dict[str, str]:
+async def _entry(at: Context, want: ServerProps, number: int, taken: Collection[str] = ()) -> dict[str, str]:
     entry = (want.networks or ())[number]
     tag = {"tag": entry.tag} if entry.tag else {}
     if entry.port:
         return {"port": entry.port, **tag}
     if is_ours(entry):
-        return {"port": await own_port(at, want, number), **tag}
+        return {"port": await own_port(at, want, number, taken), **tag}
     fixed = {"fixed_ip": entry.fixed_ip} if entry.fixed_ip else {}
     return {"uuid": entry.network or entry.uuid or "", **fixed, **tag}
 
 
-async def own_port(at: Context, want: ServerProps, number: int) -> str:
-    """The port we make for an entry; the one of an earlier attempt if there is one."""
+async def own_port(at: Context, want: ServerProps, number: int, taken: Collection[str] = ()) -> str:
+    """The port we make for an entry; the one of an earlier attempt if there is one that serves no other (``taken``)."""
     entry = (want.networks or ())[number]
-    found = await at.cloud.list(PORTS, description=slot(at, number))
+    found = [port for port in await at.cloud.list(PORTS, description=slot(at, number)) if port["id"] not in taken]
     if found:
         return str(found[0]["id"])
     subnet = await id_of(at.cloud, SUBNETS, entry.subnet) if entry.subnet else None
@@ -106,23 +106,43 @@ def serves(port: Any, entry: ServerNetwork) -> bool:
 
 
 async def rewire(at: Context, want: ServerProps, was: ServerProps) -> None:
-    """Detach what is no longer wanted, attach what is new. Entries that stay the same are left alone."""
+    """Detach what is no longer wanted, attach what is new. Entries that stay the same are left alone, and a port that
+    can serve an entry that was only written otherwise stays where it is, as in Heat."""
     wanted = list(enumerate(want.networks or ()))
     taken: set[str] = set()
+    spare: list[tuple[ServerNetwork, Any]] = []
     for entry in sorted(was.networks or (), key=precision):
         port = await _port_of(at, entry, taken)
         same = next((item for item in wanted if item[1] == entry), None)
+        taken |= {str(port["id"])} if port else set()
         if same is not None:
             wanted.remove(same)
-            taken |= {str(port["id"])} if port else set()
         elif port is not None:
-            await detach(at, str(port["id"]))
-            if str(port.get("description", "")).startswith(token(at)):
-                await at.cloud.delete(PORTS, str(port["id"]))
+            spare.append((entry, port))
+    for item in sorted(wanted, key=lambda item: precision(item[1])):
+        kept = next((one for one in spare if can_take_over(*one, item[1])), None)
+        if kept is not None:
+            spare.remove(kept)
+            wanted.remove(item)
+    for _, port in spare:
+        taken.discard(str(port["id"]))
+        await detach(at, str(port["id"]))
+        if str(port.get("description", "")).startswith(token(at)):
+            await at.cloud.delete(PORTS, str(port["id"]))
     for number, entry in wanted:
         if not entry.allocate_network:
             taken.add(await _attach(at, want, number, taken))
     await associate(at, want.networks or ())
+
+
+def can_take_over(was: ServerNetwork, port: Any, entry: ServerNetwork) -> bool:
+    """Whether the port of one entry serves another. A port that the user made is his to take away."""
+    return (
+        serves(port, entry)
+        and was.port == entry.port
+        and (was.tag, was.port_extra_properties) == (entry.tag, entry.port_extra_properties)
+        and not entry.allocate_network
+    )
 
 
 async def give_up(at: Context, was: ServerProps, want: ServerProps | None) -> None:
@@ -171,7 +191,7 @@ async def _attach(at: Context, want: ServerProps, number: int, taken: set[str]) 
     entry = (want.networks or ())[number]
     port = await _port_of(at, entry, taken)
     if port is None:
-        asked = await _entry(at, want, number)
+        asked = await _entry(at, want, number, taken)
         body: dict[str, Any] = {"port_id": asked["port"]} if "port" in asked else {"net_id": asked["uuid"]}
         if "fixed_ip" in asked:
             body["fixed_ips"] = [{"ip_address": asked["fixed_ip"]}]
