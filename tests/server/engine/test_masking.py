@@ -5,8 +5,7 @@ import json
 import pytest
 
 from calor.server.engine.guests.masking import MASK, Masker
-from calor.server.engine.guests.run_secrets import secret_leaves
-from calor.server.template import Secret
+from calor.server.template import Secret, secret_leaves
 
 SECRET = "s3cret-w0rd"
 

@@ -98,6 +98,10 @@ class Config:
     outputs: Sequence[Mapping[str, Any]] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     created_at: datetime | None = None
+    secrets: Sequence[str] = ()
+    """Texts in it that users are not shown."""
+    is_secret: bool = False
+    """The config is a secret as a whole: nobody knows where in it one stands."""
 
 
 class Configs(Protocol):
@@ -111,8 +115,11 @@ class Configs(Protocol):
         inputs: Sequence[Mapping[str, Any]] = (),
         outputs: Sequence[Mapping[str, Any]] = (),
         options: Mapping[str, Any] | None = None,
+        made_of: Sequence[Config] = (),
     ) -> Config:
-        """``ident`` is chosen by the caller, so that a second call after a crash finds the first's."""
+        """``ident`` is chosen by the caller, so that a second call after a crash finds the first's. ``made_of``: other
+        configs that went into it, with what is secret in them; what is secret among the resource's own properties is
+        known without."""
         ...
 
     async def get(self, ident: str) -> Config | None:

@@ -37,7 +37,18 @@ from calor.server.template.model import (
 from calor.server.template.parameters import immutable_changes
 from calor.server.template.stages import told_together
 from calor.server.template.sweeps import unswept
-from calor.server.template.values import UNKNOWN, Plain, Secret, Unknown, has_secret, has_unknown, mask, plain, reveal
+from calor.server.template.values import (
+    UNKNOWN,
+    Plain,
+    Secret,
+    Unknown,
+    has_secret,
+    has_unknown,
+    mask,
+    plain,
+    reveal,
+    secret_leaves,
+)
 
 __all__ = [
     "HOOKS",
@@ -78,6 +89,7 @@ __all__ = [
     "references",
     "resolve",
     "reveal",
+    "secret_leaves",
     "select",
     "told_together",
     "unswept",

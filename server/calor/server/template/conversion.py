@@ -79,8 +79,9 @@ class _Work:
         if value is UNKNOWN:
             return UNKNOWN
         secret = isinstance(value, Secret)
+        parts: tuple[str, ...] = ()
         if isinstance(value, Secret):
-            value = value.value
+            value, parts = value.value, value.parts
         if value is None or (isinstance(value, Plain) and value.value is None):
             value = schema.default if schema.default is not None else _EMPTY.get(schema.kind)
         try:
@@ -89,7 +90,7 @@ class _Work:
         except _Bad as bad:
             self.fault("The hidden value does not fit this property." if secret else f"{bad}.", path)
             return None
-        return Secret(found) if secret and found is not None else found
+        return Secret(found, parts if isinstance(found, str) else ()) if secret and found is not None else found
 
     def _typed(self, schema: PropertySchema, value: Any, path: Path) -> Any:
         match schema.kind:

@@ -1,7 +1,7 @@
 """Values of the language that JSON does not have: not yet known, secret, and scalars that keep their source text."""
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 
@@ -27,12 +27,17 @@ ABSENT: Final = Absent.ABSENT
 
 
 class Secret:
-    """A value that prints as ``***`` wherever it goes; `reveal` takes it out for the one call that needs it."""
+    """A value that prints as ``***`` wherever it goes; `reveal` takes it out for the one call that needs it.
 
-    __slots__ = ("value",)
+    ``parts`` are the secret texts that stand in a larger text as they are, the rest of which is none; empty: all of the
+    value is secret.
+    """
 
-    def __init__(self, value: Any) -> None:
+    __slots__ = ("parts", "value")
+
+    def __init__(self, value: Any, parts: Iterable[str] = ()) -> None:
         self.value: Any = value.value if isinstance(value, Secret) else value
+        self.parts: tuple[str, ...] = value.parts if isinstance(value, Secret) else tuple(parts)
 
     def __repr__(self) -> str:
         return "***"
@@ -90,7 +95,7 @@ def plain(tree: Any) -> Any:
 
     def leaf(value: Any) -> Any:
         if isinstance(value, Secret):
-            return Secret(plain(value.value))
+            return Secret(plain(value.value), value.parts)
         return value.value if isinstance(value, Plain) else value
 
     return transform(tree, leaf)
@@ -139,6 +144,20 @@ def has_secret(tree: Any) -> bool:
     if isinstance(tree, MAPS):
         return any(map(has_secret, tree.values()))
     return isinstance(tree, Secret)
+
+
+def secret_leaves(tree: Any, *, inside: bool = False) -> list[str]:
+    """The texts of all secrets in a tree: of a text with secrets in it those, of a map or a list those of its leaves
+    (nobody prints it whole)."""
+    if isinstance(tree, Secret):
+        return list(tree.parts) or secret_leaves(tree.value, inside=True)
+    if isinstance(tree, Mapping):
+        return [text for value in tree.values() for text in secret_leaves(value, inside=inside)]
+    if isinstance(tree, list | tuple):
+        return [text for value in tree for text in secret_leaves(value, inside=inside)]
+    if not inside or tree is None or isinstance(tree, bool | Unknown):
+        return []
+    return [tree.text if isinstance(tree, Plain) else str(tree)]
 
 
 def shape(value: Any) -> str:

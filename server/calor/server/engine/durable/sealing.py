@@ -6,7 +6,7 @@ from typing import Any
 from calor.server.identity import Vault
 from calor.server.template import Plain, Secret, has_secret, plain
 
-_MARK = "$calor:secret"
+_MARK, _PARTS = "$calor:secret", "parts"
 _CLEAR, _SEALED = "j", "s"
 
 
@@ -37,7 +37,9 @@ def _read(value: Any) -> Any:
 
 
 def _marked(value: Any) -> Any:
-    return {_MARK: value.value} if isinstance(value, Secret) else str(value)
+    if not isinstance(value, Secret):
+        return str(value)
+    return {_MARK: value.value, _PARTS: value.parts} if value.parts else {_MARK: value.value}
 
 
 _CLEARLY = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_read)
@@ -47,7 +49,7 @@ _MARKING = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_
 def _unmarked(value: Any) -> Any:
     if isinstance(value, dict):
         if _MARK in value:
-            return Secret(_unmarked(value[_MARK]))
+            return Secret(_unmarked(value[_MARK]), value.get(_PARTS, ()))
         return {key: _unmarked(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_unmarked(item) for item in value]

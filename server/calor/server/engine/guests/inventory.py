@@ -1,6 +1,6 @@
 """Software configs as types and agents see them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -8,12 +8,14 @@ from calor.server.engine.contract.views import ConfigView
 from calor.server.engine.durable.clock import Clock
 from calor.server.engine.durable.journal import Journal
 from calor.server.engine.durable.sealing import Sealing
+from calor.server.engine.guests import masking
 from calor.server.resources.base import Config
 from calor.server.store import guest_queries
 from calor.server.store.database import Database
 from calor.server.store.guest_models import SoftwareConfig
 from calor.server.store.rows import ConfigRow
 from calor.server.store.writes import Insert, Remove
+from calor.server.template import secret_leaves
 
 
 class StoredConfigs:
@@ -36,6 +38,8 @@ class StoredConfigs:
         inputs: Sequence[Mapping[str, Any]] = (),
         outputs: Sequence[Mapping[str, Any]] = (),
         options: Mapping[str, Any] | None = None,
+        secrets: Sequence[str] = (),
+        is_secret: bool = False,
         fresh: bool = False,
     ) -> Config:
         """Store a config; if ``ident`` is there already, that one stands. ``fresh``: it cannot be there."""
@@ -43,7 +47,14 @@ class StoredConfigs:
         if found is not None:
             return found
         at = self._clock.now()
-        body = {"config": config, "inputs": list(inputs), "outputs": list(outputs), "options": dict(options or {})}
+        body: dict[str, Any] = {
+            "config": config,
+            "inputs": list(inputs),
+            "outputs": list(outputs),
+            "options": dict(options or {}),
+        }
+        if secrets or is_secret:
+            body |= {"secrets": list(secrets), "is_secret": is_secret}
         row = {
             "id": ident,
             "project_id": project_id,
@@ -62,6 +73,8 @@ class StoredConfigs:
             outputs=tuple(outputs),
             options=dict(options or {}),
             created_at=at,
+            secrets=tuple(secrets),
+            is_secret=is_secret,
         )
 
     async def get(self, project_id: str, ident: str) -> Config | None:
@@ -86,6 +99,8 @@ class StoredConfigs:
             outputs=tuple(body["outputs"]),
             options=body["options"],
             created_at=row.created_at,
+            secrets=tuple(body.get("secrets") or ()),
+            is_secret=bool(body.get("is_secret")),
         )
 
     def view(self, row: ConfigRow) -> ConfigView:
@@ -107,11 +122,12 @@ def view_of(config: Config, project_id: str, created_at: datetime) -> ConfigView
 
 
 class ProjectConfigs:
-    """The configs of one project, as a resource type may use them."""
+    """The configs of one project, as a resource may use them; ``properties`` are what the resource is given."""
 
-    def __init__(self, stored: StoredConfigs, project_id: str) -> None:
+    def __init__(self, stored: StoredConfigs, project_id: str, properties: Callable[[], Any]) -> None:
         self._stored = stored
         self._project_id = project_id
+        self._properties = properties
 
     async def create(
         self,
@@ -123,7 +139,10 @@ class ProjectConfigs:
         inputs: Sequence[Mapping[str, Any]] = (),
         outputs: Sequence[Mapping[str, Any]] = (),
         options: Mapping[str, Any] | None = None,
+        made_of: Sequence[Config] = (),
     ) -> Config:
+        own = secret_leaves(self._properties())
+        content = [config, list(inputs), dict(options or {})]
         return await self._stored.put(
             self._project_id,
             ident=ident,
@@ -133,6 +152,8 @@ class ProjectConfigs:
             inputs=inputs,
             outputs=outputs,
             options=options,
+            secrets=list(dict.fromkeys([*own, *(text for one in made_of for text in one.secrets)])),
+            is_secret=any(one.is_secret for one in made_of) or not all(masking.is_seen(one, content) for one in own),
         )
 
     async def get(self, ident: str) -> Config | None:

@@ -6,7 +6,8 @@ so is half a character. Whoever sends the pieces is told how far they were taken
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 MASK = b"******"
 SHORTEST = 4
@@ -70,6 +71,33 @@ def forms_of(secret: str) -> Iterator[str]:
     lines = whole.splitlines()
     if len(lines) > 1:
         yield from (line for line in lines if len(line) >= LONG_LINE)
+
+
+def is_seen(secret: str, tree: Any) -> bool:
+    """Whether a secret stands somewhere in a tree in a form that is looked for: if not, it went in by another way."""
+    if isinstance(tree, Mapping):
+        return any(is_seen(secret, value) for value in tree.values())
+    if isinstance(tree, list | tuple):
+        return any(is_seen(secret, value) for value in tree)
+    return any(form in str(tree) for form in forms_of(secret))
+
+
+def without(tree: Any, secrets: Iterable[str], masker: Masker) -> Any:
+    """A copy of a tree without secrets. A text with one that is too short to be looked for is hidden whole."""
+    short = [one for one in secrets if one and len(one.encode("utf-8", "replace")) < SHORTEST]
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: shown(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [shown(item) for item in value]
+        if value is None or isinstance(value, bool):
+            return value
+        text = str(value)
+        hidden = MASK.decode() if any(one in text for one in short) else masker.text(text)
+        return value if hidden == text else hidden
+
+    return shown(tree)
 
 
 def _overlap(data: bytes, secret: bytes) -> int:

@@ -14,7 +14,7 @@ from calor.server.identity import SealBroken
 from calor.server.store import queries
 from calor.server.store.database import Database
 from calor.server.store.rows import DeploymentRow, ResourceRow, StackRow
-from calor.server.template import Secret
+from calor.server.template import secret_leaves
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +68,7 @@ class RunSecrets:
         config = await self._configs.get(row.project_id, row.config_id)
         inputs = config.inputs if config is not None else ()
         texts = [str(one.get("value")) for one in inputs if one.get("name") in CREDENTIALS and one.get("value")]
+        texts += config.secrets if config is not None else ()
         texts += secret_leaves(self._sealing.value(row.values)["inputs"])
         texts += secret_leaves(self._given(resource))
         ident = resource.stack_id if resource is not None else row.stack_id
@@ -84,14 +85,3 @@ class RunSecrets:
             log.warning("the parameters of a stack cannot be read", exc_info=True, extra={"stack": stack.id})
             return []
         return secret_leaves([parameter.value for parameter in blueprint.model.parameters.values()])
-
-
-def secret_leaves(tree: Any, *, inside: bool = False) -> list[str]:
-    """The texts of all secrets in a tree, of a map or a list those of its leaves: nobody prints it whole."""
-    if isinstance(tree, Secret):
-        return secret_leaves(tree.value, inside=True)
-    if isinstance(tree, Mapping):
-        return [text for value in tree.values() for text in secret_leaves(value, inside=inside)]
-    if isinstance(tree, list | tuple):
-        return [text for value in tree for text in secret_leaves(value, inside=inside)]
-    return [str(tree)] if inside and tree is not None and not isinstance(tree, bool) else []

@@ -55,7 +55,11 @@ class ResourceContext:
 
     @functools.cached_property
     def configs(self) -> ProjectConfigs:
-        return ProjectConfigs(self._tools.configs, self._stack_row.project_id)
+        return ProjectConfigs(self._tools.configs, self._stack_row.project_id, self._given)
+
+    def _given(self) -> Any:
+        """The properties that are being worked towards, secrets as such."""
+        return self._tools.sealing.value(self.row.pending or self.row.properties)
 
     @functools.cached_property
     def deployments(self) -> StackDeployments:

@@ -14,6 +14,7 @@ from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.reconcile.trees import Trees
 from calor.server.engine.revision.kinds import typed
 from calor.server.engine.revision.revisions import Blueprints
+from calor.server.engine.revision.template_type import TemplateType
 from calor.server.engine.services import presenting
 from calor.server.engine.services.finding import Finder, missing_resource
 from calor.server.engine.services.run_viewing import hidden
@@ -21,7 +22,7 @@ from calor.server.errors import BadRequest, CalorError
 from calor.server.identity import Caller
 from calor.server.resources.base import ResourceType
 from calor.server.resources.declare import attributes_of
-from calor.server.store import queries
+from calor.server.store import guest_queries, queries
 from calor.server.store.rows import ResourceRow, StackRow
 from calor.server.store.states import Action, Status
 from calor.server.template import mask
@@ -155,11 +156,19 @@ class ResourceService:
         want = typed(kind, properties)
         at = bench.context(row, kind)
         if kind.is_nested:
-            return {name: await self._of_nested(bench, kind, at, row, want, name) for name in names}
+            members = {name: await self._of_nested(bench, kind, at, row, want, name) for name in names}
+            return members if isinstance(kind, TemplateType) else await self._without_secrets(row, members)
         found = await attributes.fetched(bench, kind, at, row, want, [(name,) for name in names])
         shown = presenting.concealed(found.get("names", {}), properties)
         run = await self._tools.deployments.row(row.physical_id) if row.physical_id else None
         return shown if run is None else hidden(shown, await self._tools.secrets.of(run))
+
+    async def _without_secrets(self, row: ResourceRow, shown: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The attributes of a group, whose members' runs may have printed what went into them."""
+        below = await guest_queries.deployments_of_stacks(self._tools.database, [row.child_id or ""])
+        for run in below:
+            shown = hidden(shown, await self._tools.secrets.of(run))
+        return shown
 
     async def _of_nested(
         self, bench: Bench, kind: ResourceType[Any], at: ResourceContext, row: ResourceRow, want: Any, name: str

@@ -130,6 +130,8 @@ class RunService:
             inputs=_inputs(config, action, values),
             outputs=config.outputs,
             options=config.options,
+            secrets=config.secrets,
+            is_secret=config.is_secret,
         )
         known = self._tools.deployments.value(source)
         return await self._tools.deployments.put(

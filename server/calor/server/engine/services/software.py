@@ -53,7 +53,7 @@ class ConfigService:
         row = await guest_queries.config(self._tools.database, ident)
         if row is None or row.project_id != caller.project_id:
             raise missing_config(ident)
-        return await self._shown.config(self._tools.configs.view(row))
+        return await self._shown.config(row)
 
     async def list(
         self, caller: Caller, *, limit: int | None, marker: str | None, global_tenant: bool
@@ -143,6 +143,7 @@ class DeploymentService:
         await self._tools.deployments.delete(ident)
 
     async def metadata(self, caller: Caller, server_id: str) -> Sequence[Mapping[str, Any]]:
+        """What the server's agent is given, whoever asks: agents of others log in as users."""
         rows = await self._tools.deployments.rows(project_id=caller.project_id, server_id=server_id)
         return await self._tools.deployments.heat_json(server_id) if rows else []
 

@@ -5,13 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 from calor.server.engine.contract.views import ConfigView, DeploymentView
+from calor.server.engine.guests import masking
 from calor.server.engine.guests.masking import Masker
 from calor.server.engine.guests.run_secrets import CREDENTIALS
 from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.services.presenting import HIDDEN
 from calor.server.engine.services.run_viewing import hidden
+from calor.server.resources.base import Config
 from calor.server.store import guest_queries
-from calor.server.store.rows import DeploymentRow
+from calor.server.store.rows import ConfigRow, DeploymentRow
 from calor.server.template import has_secret, mask
 
 DERIVED = "deploy_resource_name"
@@ -38,11 +40,13 @@ class Shown:
             updated_at=row.updated_at,
         )
 
-    async def config(self, view: ConfigView) -> ConfigView:
-        """A config of the user's own is shown as it was given; one that was derived for a deployment has its inputs
-        filled in, and is masked. Where its deployment has another by now nobody knows what is secret in it."""
+    async def config(self, row: ConfigRow) -> ConfigView:
+        """A config is shown as it was given but for the secrets that a template put into it; one that was derived for
+        a deployment has its inputs filled in, which are masked too. Where its deployment has another by now nobody
+        knows what is secret in it."""
+        config, view = self._tools.configs.opened(row), self._tools.configs.view(row)
         if not any(one.get("name") == DERIVED for one in view.inputs):
-            return view
+            return self._without(view, config, Masker(config.secrets))
         rows = await guest_queries.deployments(self._tools.database, config_id=view.id, on_demand=True)
         if not rows:
             return replace(view, config=HIDDEN, inputs=[{**one, "value": HIDDEN} for one in view.inputs])
@@ -54,7 +58,14 @@ class Shown:
             }
             for one in view.inputs
         ]
-        return replace(view, config=hidden({"": view.config}, masker)[""], inputs=inputs)
+        return self._without(replace(view, inputs=inputs), config, masker)
+
+    def _without(self, view: ConfigView, config: Config, masker: Masker) -> ConfigView:
+        def shown(tree: Any) -> Any:
+            return masking.without(tree, config.secrets, masker)
+
+        text = HIDDEN if config.is_secret else shown(view.config)
+        return replace(view, config=text, inputs=shown(view.inputs), options=shown(view.options))
 
 
 def _input(name: str, value: Any, given: Mapping[str, Any], masker: Masker) -> Any:

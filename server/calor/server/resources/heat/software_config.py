@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 import yaml
 
-from calor.server.resources.base import Context, ResourceFailed, ResourceType
+from calor.server.resources.base import Config, Context, ResourceFailed, ResourceType
 from calor.server.resources.declare import Since, plain
 from calor.server.resources.heat.multipart import multipart
 from calor.server.template.properties import AllowedValues, AttributeSchema, Kind, Length, Support
@@ -98,6 +98,10 @@ class StoredConfig(ResourceType[P]):
         """(group, config) as stored."""
         raise NotImplementedError(self.name)
 
+    async def sources(self, at: Context, want: P) -> Sequence[Config]:
+        """Other configs that the content is made of."""
+        return ()
+
     async def create(self, at: Context, want: P) -> str:
         group, config = await self.content(at, want)
         values = plain(want)
@@ -109,6 +113,7 @@ class StoredConfig(ResourceType[P]):
             inputs=values.get("inputs") or (),
             outputs=values.get("outputs") or (),
             options=values.get("options") or {},
+            made_of=await self.sources(at, want),
         )
         return stored.id
 
@@ -182,6 +187,10 @@ class MultipartMime(StoredConfig[MultipartMimeProps]):
     """Several configs as one multipart message for cloud-init."""
 
     name, props = "OS::Heat::MultipartMime", MultipartMimeProps
+
+    async def sources(self, at: Context, want: MultipartMimeProps) -> Sequence[Config]:
+        found = [await at.configs.get(part.config) for part in want.parts]
+        return [one for one in found if one is not None]
 
     async def content(self, at: Context, want: MultipartMimeProps) -> tuple[str, Any]:
         texts = []

@@ -193,6 +193,7 @@ class Deploying(ResourceType[P]):
             inputs=inputs,
             outputs=config.outputs if config else (),
             options=config.options if config else None,
+            made_of=[config] if config else (),
         )
 
     async def _finished(self, at: Context, want: P, action: str) -> None:

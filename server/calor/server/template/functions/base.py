@@ -11,7 +11,18 @@ from typing import Any, ClassVar
 from calor.server.errors import InvalidInput
 from calor.server.template.model import Names, Reference, Scope
 from calor.server.template.source import Path, Source
-from calor.server.template.values import ABSENT, LEAVES, MAPS, UNKNOWN, Secret, has_secret, has_unknown, plain, reveal
+from calor.server.template.values import (
+    ABSENT,
+    LEAVES,
+    MAPS,
+    UNKNOWN,
+    Secret,
+    has_secret,
+    has_unknown,
+    plain,
+    reveal,
+    secret_leaves,
+)
 
 Parse = Callable[[Any, Path], Any]
 """Turns a written tree at a path into one with functions; raises `InvalidInput`."""
@@ -19,6 +30,10 @@ Parse = Callable[[Any, Path], Any]
 
 class Refused(Exception):
     """The arguments do not fit the function. The evaluation adds where."""
+
+
+class Undecided(Exception):
+    """A condition depends on what is not known: on a value that is there only later, or on what is wrong elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,8 @@ class Function:
     """Its arguments are not parsed before they are needed (``if``)."""
     keeps_structure: ClassVar[bool] = False
     """Its result contains its arguments' parts: unknown and secret parts stay where they are."""
+    embeds: ClassVar[bool] = False
+    """Its result is a text in which its arguments stand as they are: the rest of it is no secret for theirs."""
     is_deferred: ClassVar[bool] = False
     """It needs other resources: it stays in the tree until there is a scope."""
 
@@ -85,7 +102,7 @@ class Function:
         if has_unknown(args):
             return UNKNOWN
         if has_secret(args):
-            return Secret(self.evaluate(reveal(args), at))
+            return Secret(self.evaluate(reveal(args), at), secret_leaves(args) if self.embeds else ())
         return self.evaluate(plain(args), at)
 
     def guard(self, compute: Callable[[], Any]) -> Any:

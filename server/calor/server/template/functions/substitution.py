@@ -18,6 +18,7 @@ class Sub(Function):
     ``${NAME.ATTRIBUTE}`` an attribute, ``${!NAME}`` stays as ``${NAME}``. ``args`` become the pieces to join."""
 
     __slots__ = ("faults",)
+    embeds = True
 
     def __init__(self, name: str, args: Any, site: Site, path: Path) -> None:
         self.faults: list[str] = []

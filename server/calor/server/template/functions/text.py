@@ -7,7 +7,7 @@ from typing import Any
 
 from calor.server.template.functions.base import Evaluation, Function, Refused, is_call
 from calor.server.template.functions.bounds import check_length
-from calor.server.template.values import UNKNOWN, Plain, Secret, has_secret, has_unknown, reveal, shape
+from calor.server.template.values import UNKNOWN, Plain, Secret, has_secret, has_unknown, reveal, secret_leaves, shape
 
 
 def as_json(value: Any) -> str:
@@ -19,6 +19,7 @@ class Join(Function):
     """``[delimiter, list]``: items are text or nothing."""
 
     __slots__ = ()
+    embeds = True
     most: int | None = 2
     takes_json = False
 
@@ -151,14 +152,13 @@ class Replace(Function):
         if not isinstance(params, Mapping):
             raise Refused(f"'params' must be a map, not {shape(params)}.")
         secret = has_secret(args)
-        if isinstance(template, Secret):
-            template = template.value
-        text = template.text if isinstance(template, Plain) else template
+        bare = template.value if isinstance(template, Secret) else template
+        text = bare.text if isinstance(bare, Plain) else bare
         if not isinstance(text, str):
-            raise Refused(f"'template' must be text, not {shape(template)}.")
+            raise Refused(f"'template' must be text, not {shape(bare)}.")
         values = {self._key(key): self._text(value) for key, value in params.items()}
         result = self.substitute(text, values)
-        return Secret(result) if secret else result
+        return Secret(result, _embedded(template, secret_leaves(params), result)) if secret else result
 
     def parts(self, args: Any) -> tuple[Any, Any]:
         if not isinstance(args, Mapping):
@@ -185,6 +185,14 @@ class Replace(Function):
         if self.takes_json and isinstance(value, Mapping | list):
             return as_json(reveal(value))
         raise Refused(f"a value to put in must be text, a number or a boolean, not {shape(value)}.")
+
+
+def _embedded(template: Any, put_in: list[str], result: str) -> list[str]:
+    """The secrets that stand in a result as they are; none where what was replaced may have been a part of one."""
+    if not isinstance(template, Secret):
+        return put_in
+    whole = all(result.count(part) >= str(template.value).count(part) for part in template.parts)
+    return [*template.parts, *put_in] if template.parts and whole else []
 
 
 class ReplaceJson(Replace):
