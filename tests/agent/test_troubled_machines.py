@@ -99,3 +99,20 @@ def test_what_there_is_no_room_for_is_not_there_at_all(small_disk):
     assert durable.create_once(str(small_disk / "started"), b"first")
     assert not durable.create_once(str(small_disk / "started"), b"second")
     assert (small_disk / "started").read_bytes() == b"first"
+
+
+def test_what_keeps_it_from_its_work_is_on_the_console_once(server, guest, deployment, eventually):
+    console = guest.root / "dev/console"
+    console.parent.mkdir()
+    console.touch()
+    server.faults["deployments"] = 403
+    server.deploy(deployment("late", "echo done"))
+    guest.start()
+    eventually(lambda: len([one for one in server.requests if "/deployments?" in one[1]]) > 3)
+    (said,) = console.read_text().splitlines()
+    assert said.startswith("calor: native: ")
+    assert said.endswith("; trying again")
+    del server.faults["deployments"]
+    server.result("run-late")
+    assert console.read_text().splitlines()[1:] == ["calor: native: reached again"]
+    assert "starting hook" in guest.console()

@@ -13,6 +13,7 @@ from calor.agent.backoff import Backoff
 from calor.agent.beats import Beats
 from calor.agent.collecting import Collector
 from calor.agent.identity import Identity, NotEnrolled, Refused
+from calor.agent.log import CONSOLE
 from calor.agent.native import Link
 from calor.agent.outbox import Outbox
 from calor.agent.places import Places
@@ -91,7 +92,7 @@ class Agent:
     def _say(self, trouble: str) -> None:
         if trouble != self._trouble:
             self._trouble = trouble
-            log.error("%s", trouble or "the agent goes on")
+            log.error("%s", trouble or "the agent goes on", extra=CONSOLE)
         if self._beats is not None:
             self._beats.trouble(trouble)
 
@@ -151,12 +152,12 @@ class Agent:
                 found = collector.collect()
             except SOURCE_ERRORS as exc:
                 if str(exc) != broken:
-                    log.warning("%s: %s; trying again", collector.name, exc)
+                    log.warning("%s: %s; trying again", collector.name, exc, extra=CONSOLE)
                 broken = str(exc)
                 self._stop.wait(failing.next())
                 continue
             if broken:
-                log.info("%s: reached again", collector.name)
+                log.info("%s: reached again", collector.name, extra=CONSOLE)
             broken = ""
             failing.reset()
             if found is not None:

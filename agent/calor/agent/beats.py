@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Optional
 
 from calor.agent import PROTOCOL, __version__, room
 from calor.agent.identity import NotEnrolled, Refused
+from calor.agent.log import CONSOLE
 from calor.agent.native import Link
 from calor.agent.worker import Running, Worker
 from calor.cfntools import httpclient
@@ -78,12 +79,18 @@ class Beats:
         body["time"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         try:
             answer = self._link.post("heartbeat", body, timeout=15.0)
-            self._clock = _clock_fault(answer)
+            self._see_clock(_clock_fault(answer))
             self._worker.cancel(_cancelled(answer))
         except (Refused, NotEnrolled, httpclient.TransportError) as exc:
             log.debug("heartbeat not delivered: %s", exc)
             return False
         return True
+
+    def _see_clock(self, fault: str) -> None:
+        if bool(fault) != bool(self._clock):
+            log.warning("%s", fault or "the clock of this instance is right again", extra=CONSOLE)
+            self.wake()
+        self._clock = fault
 
     def beat_for_ever(self, stop: threading.Event) -> None:
         while not stop.is_set():

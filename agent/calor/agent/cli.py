@@ -47,7 +47,7 @@ def _command(given: argparse.Namespace) -> int:
         return reports.logs(where, given.run)
     from calor.agent import agent, log, sources  # only who works needs them
 
-    log.set_up(where.log, given.verbose)
+    log.set_up(where.log, where.under("/dev/console"), given.verbose)
     if given.verb == "run":
         sources.wait_for_configuration(where)
     try:
@@ -56,7 +56,7 @@ def _command(given: argparse.Namespace) -> int:
         sys.stderr.write("calor-agent: {}\n".format(exc))
         return 2
     except OSError as exc:
-        sys.stderr.write("calor-agent: it cannot keep its state in {}: {}\n".format(where.state, exc))
+        agent.log.error("the agent cannot keep its state in %s: %s", where.state, exc, extra=log.CONSOLE)
         return 1
     return found.run() if given.verb == "run" else found.once()
 

@@ -1,5 +1,6 @@
 """Whom a TLS connection trusts: the system's authorities, a private one, or one pinned certificate."""
 
+import time
 from typing import Any, NamedTuple, Optional
 
 from calor.cfntools.digest import sha256_hex
@@ -24,7 +25,13 @@ class Trust(NamedTuple):
         if unchecked:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        wrapped = context.wrap_socket(sock, server_hostname=host)
+        try:
+            wrapped = context.wrap_socket(sock, server_hostname=host)
+        except ssl.SSLError as exc:
+            if "not yet valid" in str(exc) or "has expired" in str(exc):
+                here = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+                raise OSError("{}; the clock of this machine says {}".format(exc, here)) from exc
+            raise
         if self.pinned is not None:
             found = sha256_hex(wrapped.getpeercert(True) or b"")
             if found != self.pinned.replace(":", "").lower():

@@ -246,7 +246,7 @@ def fetched(identity, patience=None):
             if patience is not None and time.monotonic() - begun > patience:
                 raise
             if attempt % 8 == 0:
-                say("the agent cannot be fetched from %s: %s; trying again" % (url, error))
+                say("the agent cannot be fetched from %s: %s%s; trying again" % (url, error, clock(error)))
             time.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
             attempt += 1
         else:
@@ -306,6 +306,14 @@ def write(path, content, mode):
         os.fsync(file.fileno())
     os.chmod(half, mode)
     os.rename(half, path)
+
+
+def clock(error):
+    # type: (Exception) -> str
+    """What the clock says where that may be why a certificate is refused."""
+    if "not yet valid" not in str(error) and "has expired" not in str(error):
+        return ""
+    return time.strftime(" (the clock of this machine says %Y-%m-%dT%H:%M:%SZ)", time.gmtime())
 
 
 def say(line):
