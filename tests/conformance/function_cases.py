@@ -27,13 +27,13 @@ class Fakes:
 
     def attribute(self, name: str, path: Sequence[Any]) -> Any:
         fake = self.fakes[name]
+        if path and (not isinstance(path[0], str) or path[0] not in {*fake["attributes"], "show"}):
+            raise EntityNotFound(f"The resource {name} has no attribute {path[0]}.")
         action, _, status = fake["state"].partition("_")
         if action in ("INIT", "DELETE") or list(path[:1]) == ["show"]:
             return None
         if not path:
             return fake["attributes"] if action in READY and status != "FAILED" else None
-        if path[0] not in fake["attributes"]:
-            raise EntityNotFound(f"The resource {name} has no attribute {path[0]}.")
         return select(fake["attributes"][path[0]], path[1:])
 
 

@@ -60,10 +60,9 @@ def merge(case: Mapping[str, Any]) -> Any:
     if missing:
         raise BadRequest(f"The environment files {sorted(missing)} are not among the files.")
     environments = [parse_environment(case["files"][name], file=name) for name in case["environment_files"]]
-    if "environment" in case:
-        environments.insert(0, parse_environment(case["environment"], file="base"))
+    base = parse_environment(case["environment"]) if "environment" in case else None
     schemas = template_of(case["template"]).parameters if "template" in case else None
-    raw = merge_environments(environments, schemas).raw()
+    raw = merge_environments(environments, schemas, base=base).raw()
     if not raw["resource_registry"]["resources"]:
         del raw["resource_registry"]["resources"]
     return {"environment": raw}
@@ -132,7 +131,7 @@ def environment_read(case: Mapping[str, Any]) -> Any:
 def environment_parsed(case: Mapping[str, Any]) -> Any:
     environment = parse_environment(case["text"])
     wanted = case["expected"].get("environment", {})
-    raw = environment.raw()
+    raw = environment.raw() | {"parameter_merge_strategies": dict(environment.parameter_merge_strategies)}
     return {"environment": {key: raw[key] if key != "resource_registry" else wanted[key] for key in wanted}}
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import api_scenarios
 import corpus_records
 import dependency_cases
 import function_cases
@@ -43,6 +44,8 @@ def verdicts_of(path: Path, exceptions: Exceptions) -> list[Verdict]:
     content = json.loads(path.read_text())
     if "templates" in content:
         return list(corpus_records.verdicts(path.parent, content["templates"], Judge("corpus", exceptions)))
+    if "scenarios" in content:
+        return list(api_scenarios.verdicts(content["scenarios"], Judge("api", exceptions)))
     cases = content["cases"] if isinstance(content, dict) else content
     found = []
     for suite, verdicts in SUITES.items():

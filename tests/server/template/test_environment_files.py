@@ -61,9 +61,33 @@ def test_f112_lists_and_maps_are_merged_by_their_strategy() -> None:
 
 def test_f112_conflicting_strategies_name_both_files() -> None:
     with pytest.raises(InvalidInput) as refused:
-        merged("parameter_merge_strategies: {l: merge}", "parameter_merge_strategies: {l: overwrite}")
+        merged(
+            "parameter_merge_strategies: {l: merge}\nparameters: {l: a}",
+            "parameter_merge_strategies: {l: overwrite}\nparameters: {l: b}",
+        )
     assert "env1.yaml" in str(refused.value)
     assert "env2.yaml" in str(refused.value)
+
+
+def test_a_strategy_without_a_value_conflicts_with_nothing() -> None:
+    environment = merged(
+        "parameter_merge_strategies: {l: merge}\nparameters: {l: a}",
+        "parameter_merge_strategies: {l: overwrite, s: merge}\nparameters: {n: 1}",
+    )
+    assert values_of(environment)["l"] == ["a"]
+
+
+def test_numbers_and_booleans_cannot_be_merged() -> None:
+    strategy = "parameter_merge_strategies: {default: merge}\n"
+    for value in ("n: 1", "b: true", "b: 'true'", "s: 5", "l: 5"):
+        with pytest.raises(InvalidInput, match="cannot be merged"):
+            merged("parameters: {j: {}}", f"{strategy}parameters: {{{value}}}")
+
+
+def test_what_a_request_says_itself_comes_first_and_decides_on_no_strategy() -> None:
+    own = parse_environment({"parameters": {"l": "z"}})
+    file = parse_environment("parameter_merge_strategies: {l: merge}\nparameters: {l: a}", file="f.yaml")
+    assert merge_environments([file], TEMPLATE.parameters, base=own).parameters == {"l": "z,a"}
 
 
 def test_registries_of_several_files_are_merged() -> None:
@@ -125,11 +149,16 @@ def test_what_is_no_environment_is_refused(text: str) -> None:
         parse_environment(text)
 
 
-def test_an_unknown_section_is_ignored_with_a_warning_that_names_the_nearest() -> None:
-    environment = parse_environment("parameters: {}\nresource_registri: {A: B}")
+def test_an_unknown_section_of_a_text_is_refused_naming_the_nearest() -> None:
+    with pytest.raises(InvalidInput, match="did you mean 'resource_registry'"):
+        parse_environment("parameters: {}\nresource_registri: {A: B}")
+
+
+def test_an_unknown_section_of_a_mapping_is_ignored_with_a_warning() -> None:
+    environment = parse_environment({"parameters": {}, "resource_registri": {"A": "B"}})
     (warning,) = environment.warnings
     assert "did you mean 'resource_registry'?" in warning.message
 
 
 def test_a_map_without_sections_is_a_map_of_parameters() -> None:
-    assert parse_environment("n: 5\nparameter_defaults: {s: y}").parameters == {"n": 5}
+    assert parse_environment({"n": 5, "parameter_defaults": {"s": "y"}}).parameters == {"n": 5}

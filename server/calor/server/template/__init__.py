@@ -15,7 +15,7 @@ from calor.server.template.evaluation import references, resolve
 from calor.server.template.functions.base import has_call
 from calor.server.template.functions.lookups import select
 from calor.server.template.language import Limits, parse_template
-from calor.server.template.merging import merge_environments
+from calor.server.template.merging import merge_environments, merge_for
 from calor.server.template.model import (
     DeletionPolicy,
     Model,
@@ -83,6 +83,7 @@ __all__ = [
     "immutable_changes",
     "mask",
     "merge_environments",
+    "merge_for",
     "parse_environment",
     "parse_template",
     "plain",

@@ -63,7 +63,7 @@ class Environment:
         found = resource_type
         while True:
             mapped = _direct(found, own) or _mapped(found, self.resource_registry)
-            if mapped is None or mapped in seen or _is_file(found):
+            if mapped is None or mapped in seen or is_file(found):
                 return found
             seen.add(mapped)
             found = mapped
@@ -117,7 +117,8 @@ def _texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def _is_file(name: str) -> bool:
+def is_file(name: str) -> bool:
+    """Whether the name of a type is that of a template file."""
     return name.endswith((".yaml", ".template"))
 
 
@@ -135,7 +136,7 @@ def _mapped(name: str, registry: Mapping[str, Any]) -> str | None:
     for pattern, target in registry.items():
         if not pattern.endswith("*") or not isinstance(target, str) or not name.startswith(pattern[:-1]):
             continue
-        if _is_file(target):
+        if is_file(target):
             continue
         rest = name[len(pattern) - 1 :]
         found = target[:-1] + rest if target.endswith("*") else target
@@ -147,14 +148,22 @@ def _mapped(name: str, registry: Mapping[str, Any]) -> str | None:
 def parse_environment(
     text: str | Mapping[str, Any] | None, *, file: str = "environment", limits: Limits | None = None
 ) -> Environment:
-    """Read one environment. Raises `InvalidInput` with all its problems."""
+    """Read one environment. Raises `InvalidInput` with all its problems.
+
+    A section that is not known is one in a text, and nothing but a warning in a mapping; a mapping without
+    ``parameters`` is one of parameters beside the sections that it has, as in Heat.
+    """
     root, faults, warnings = read_or_take(
         text if text is not None else {}, file=file, limits=limits or Limits(), strict=False, what="environment"
     )
-    if "parameters" not in root:
+    is_text = isinstance(text, str)
+    stray = tuple(_stray(root, faults))
+    if is_text:
+        faults.extend(stray)
+    elif "parameters" not in root:
         flat = {key: value for key, value in root.items() if key not in SECTIONS}
         root = {**{key: value for key, value in root.items() if key in SECTIONS}, "parameters": flat}
-    elif root["parameters"] is None:
+    if root.get("parameters", {}) is None:
         faults.add("The section 'parameters' is empty: write {} for none.", ("parameters",), code="environment-section")
     strategies = _section(root, "parameter_merge_strategies", faults)
     registry = _section(root, "resource_registry", faults)
@@ -166,7 +175,7 @@ def parse_environment(
         resource_registry=plain(registry),
         encrypted_param_names=tuple(_list(root, "encrypted_param_names", faults)),
         event_sinks=tuple(_list(root, "event_sinks", faults)),
-        warnings=(*warnings, *_stray(root, faults), *_odd_strategies(strategies, faults)),
+        warnings=(*warnings, *stray, *_odd_strategies(strategies, faults)),
         file=file,
     )
     faults.raise_any()
@@ -194,13 +203,10 @@ def _list(root: Mapping[str, Any], name: str, faults: Faults) -> list[Any]:
 
 
 def _stray(root: Mapping[str, Any], faults: Faults) -> Iterator[Problem]:
-    """Sections that are not known count for nothing, as in Heat; the user is told."""
     for key in root:
         if key not in SECTIONS:
             near = did_you_mean(str(key), SECTIONS)
-            yield faults.source.problem(
-                f"The section {key!r} is not known{near} and is ignored.", (key,), code="unknown-section"
-            )
+            yield faults.source.problem(f"An environment has no section {key!r}{near}.", (key,), code="unknown-section")
 
 
 def _odd_strategies(strategies: Mapping[str, Any], faults: Faults) -> Iterator[Problem]:
