@@ -21,7 +21,7 @@ _PLACE = "/tmp"  # noqa: S108  # only the place that the empty root is mounted a
 
 def close() -> None:
     """Never to be undone, and to be called with a single thread."""
-    from calor.server.tosca import translation
+    from calor.server.tosca import closed, translation  # noqa: F401  # what is asked is found in `closed` by its name
 
     logging.disable(logging.CRITICAL)  # what the libraries log repeats the template, which is a tenant's
     translation.prepare()
