@@ -13,6 +13,7 @@ from typing import Any
 from calor.server.cloud.door import Cloud, Collection
 from calor.server.cloud.errors import CloudAmbiguous, CloudError, CloudMissing
 from calor.server.resources import collections as known
+from calor.server.template import local_constraints
 from calor.server.template.properties import Custom, PropertySchema
 
 COLLECTIONS: Mapping[str, Collection] = {
@@ -56,9 +57,8 @@ async def _lacks(cloud: Cloud, service_type: str) -> str | None:
 
 
 def _is_ahead(text: str) -> bool:
-    """Whether a time, which has been checked to be one, is still to come. Without a zone it is UTC."""
-    moment = datetime.fromisoformat(text)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) > datetime.now(UTC)
+    """Whether a moment that passed `is_expiration` is still to come."""
+    return not text or local_constraints.moment(text.strip()) > datetime.now(UTC)
 
 
 def is_uuid(text: str) -> bool:

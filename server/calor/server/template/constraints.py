@@ -160,7 +160,7 @@ _MAY_HAVE: Mapping[type, frozenset[Kind]] = {
     Length: frozenset({Kind.STRING, Kind.LIST, Kind.MAP}),
     AllowedValues: _NUMBERS | {Kind.STRING, Kind.BOOLEAN, Kind.LIST},
     Pattern: frozenset({Kind.STRING}),
-    Custom: _NUMBERS | {Kind.STRING, Kind.LIST},
+    Custom: _NUMBERS | {Kind.STRING, Kind.BOOLEAN, Kind.LIST},
 }
 
 
