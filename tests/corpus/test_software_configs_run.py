@@ -200,6 +200,13 @@ STAND_INS |= {".yml": PLAY, ".yaml": PLAY}
         ("hot_script_types", {}, 6),
         ("hot_host_assignment", {}, 9),
         ("hot_software_component_multiple_hosts", {}, 4),
+        ("hot_custom_type", {}, 1),
+        ("hot_elk_from_csar", {}, 23),
+        ("hot_get_functions_semantic", {"map_val": "any"}, 1),
+        ("hot_nodejs_mongodb_two_instances", {}, 7),
+        ("hot_single_instance_wordpress", {}, 8),
+        ("hot_software_component", {}, 2),
+        ("hot_web_application", {}, 4),
     ],
 )
 def test_translated_templates_with_stand_ins_for_their_scripts(

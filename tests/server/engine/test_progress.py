@@ -1,23 +1,20 @@
 """Where deployments are, what they print, ended before their time, and run on demand."""
 
-import asyncio
-import base64
-import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from agent_hosts import deployed, exists, guest_of, polled, result_of
-from engine_world import USER, running
+from engine_world import USER
+from playing_guests import SECRET, beat, mark_of, run_of, started, with_secret
 
-from calor.server.engine.contract.progress_views import OutputQuery, RunState
+from calor.server.engine.contract.progress_views import RunState
 from calor.server.engine.guests.masking import MASK
 from calor.server.engine.services.run_states import percent_of
-from calor.server.errors import BadRequest, Conflict, EntityNotFound, Forbidden
+from calor.server.errors import BadRequest, Conflict, EntityNotFound
 from calor.server.identity import Caller
 from calor.server.store import queries
 
-SECRET = "s3cret-w0rd"
 STRANGER = Caller(user_id="u2", project_id="p2", roles=frozenset({"member"}), user_name="u2", token="t2")
 
 
@@ -26,30 +23,6 @@ def test_percent_is_of_the_steps_that_are_done() -> None:
 
 
 # --- states ------------------------------------------------------------------------------------------------
-
-
-def with_secret(count: int = 1) -> dict[str, Any]:
-    template = deployed(count, input_values={"word": {"get_param": "word"}, "target": "disk"})
-    return {**template, "parameters": {"word": {"type": "string", "hidden": True}}}
-
-
-async def started(hosts: Any, name: str = "steps") -> tuple[Any, Any, Any]:
-    """A stack with one deployment, its guest, and what the guest was told."""
-    stack = await hosts.create(name, with_secret(), parameters={"word": SECRET})
-    who, _ = await guest_of(hosts, stack)
-    return stack, who, await polled(hosts, who)
-
-
-def mark_of(found: Any) -> dict[str, str]:
-    return {name: found.deployments[0]["calor"][name] for name in ("run_id", "deployment_id")}
-
-
-async def run_of(hosts: Any, stack: Any) -> Any:
-    return (await hosts.orchestrator.progress.show(USER, stack.name, stack.id)).runs[0]
-
-
-def beat(found: Any, **more: Any) -> dict[str, Any]:
-    return {"state": "running", "interval": 4, "running": [{**mark_of(found), "step": "d0", **more}]}
 
 
 async def test_f190_a_deployment_is_queued_fetched_running_unreachable_finished(hosts: Any, world: Any) -> None:
@@ -137,112 +110,6 @@ async def test_f164_a_short_secret_input_is_masked_as_a_whole(hosts: Any) -> Non
     await polled(hosts, who)
     (shown,) = await hosts.orchestrator.deployments.list(USER, None)
     assert shown.input_values["word"] == "******"
-
-
-# --- output ------------------------------------------------------------------------------------------------
-
-
-async def sent(hosts: Any, who: Any, found: Any, text: bytes, offset: int, **more: Any) -> Any:
-    piece = {"stream": "stdout", "offset": offset, "data": base64.b64encode(text).decode()}
-    body = {**mark_of(found), "attempt": 1, "pieces": [piece], **more}
-    return await hosts.orchestrator.guests.output(who, body)
-
-
-async def output(hosts: Any, stack: Any, **query: Any) -> Any:
-    return await hosts.orchestrator.progress.output(USER, stack.name, stack.id, OutputQuery(**query))
-
-
-async def printed(hosts: Any, stack: Any) -> bytes:
-    return b"".join(piece.data for piece in (await output(hosts, stack)).pieces)
-
-
-async def test_output_comes_in_pieces_none_doubled_or_lost_and_without_secrets(hosts: Any) -> None:
-    stack, who, found = await started(hosts)
-    assert (await sent(hosts, who, found, b"one\nsay s3c", 0))["stdout"] == 8
-    assert (await sent(hosts, who, found, b"one\nsay s3c", 0))["stdout"] == 8  # the answer was lost
-    assert (await sent(hosts, who, found, b"ay " + SECRET.encode() + b"\n\xff\xfe", 5))["stdout"] == 22
-    assert await printed(hosts, stack) == b"one\nsay " + MASK + b"\n\xff\xfe"
-    assert not (await output(hosts, stack)).over
-    assert (await run_of(hosts, stack)).last_output.startswith("one\nsay ******")
-
-
-async def test_who_follows_is_woken_and_told_when_it_is_over(hosts: Any) -> None:
-    stack, who, found = await started(hosts)
-    waiting = asyncio.create_task(output(hosts, stack, wait=10.0))
-    await asyncio.sleep(0.05)
-    await sent(hosts, who, found, b"hello\n", 0)
-    page = await asyncio.wait_for(waiting, 2)
-    assert [(piece.place.resource_name, piece.data) for piece in page.pieces] == [("d0", b"hello\n")]
-    assert not page.over
-    await hosts.orchestrator.guests.result(who, result_of(found))
-    await hosts.reached(stack, "CREATE_COMPLETE")
-    assert (await output(hosts, stack, since=page.next, wait=10.0)).over
-
-
-async def test_output_outlives_a_restart_its_server_and_its_stack(hosts: Any, world: Any) -> None:
-    stack, who, found = await started(hosts)
-    await sent(hosts, who, found, b"first\n", 0)
-    async with running(world) as other:
-        other.orchestrator._tools.registry._types.update(hosts.orchestrator._tools.registry._types)
-        assert (await sent(other, who, found, b"first\nsecond\n", 0))["stdout"] == 13
-    await hosts.orchestrator.guests.result(who, result_of(found))
-    await hosts.reached(stack, "CREATE_COMPLETE")
-    await hosts.delete(stack)
-    await hosts.reached(stack, "DELETE_COMPLETE")
-    assert await printed(hosts, stack) == b"first\nsecond\n"
-    with pytest.raises(EntityNotFound):
-        await hosts.orchestrator.progress.output(STRANGER, stack.name, stack.id, OutputQuery())
-    await hosts.orchestrator._tools.outputs.forget_older(timedelta(seconds=-5))
-    assert await printed(hosts, stack) == b""
-
-
-async def test_output_of_an_agent_that_does_not_stream_is_there_once_it_has_ended(hosts: Any) -> None:
-    stack, who, found = await started(hosts)
-    await hosts.orchestrator.guests.result(who, result_of(found, deploy_stdout=f"whole {SECRET}\n"))
-    await hosts.reached(stack, "CREATE_COMPLETE")
-    assert await printed(hosts, stack) == b"whole " + MASK + b"\n"
-
-
-async def test_only_the_tail_of_endless_output_is_kept(hosts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calor.server.engine.guests.run_outputs.KEPT", 1000)
-    stack, who, found = await started(hosts)
-    for number in range(20):
-        await sent(hosts, who, found, b"%099d\n" % number, number * 100)
-    kept = await printed(hosts, stack)
-    assert len(kept) < 1500
-    assert kept.endswith(b"%099d\n" % 19)
-
-
-async def test_another_guests_output_is_refused_and_that_of_a_former_run_is_not_wanted(hosts: Any) -> None:
-    _, who, found = await started(hosts)
-    _, other, _ = await started(hosts, "other")
-    with pytest.raises(Forbidden):
-        await sent(hosts, other, found, b"x", 0)
-    with pytest.raises(BadRequest):
-        await sent(hosts, who, found, b"x", -1)
-    assert await sent(hosts, who, found, b"x", 0, run_id="former") is None
-
-
-async def test_a_stack_shows_what_those_nested_in_it_print_and_a_nested_one_its_own(hosts: Any) -> None:
-    inner = {**with_secret(), "outputs": {}}
-    resources = {"group": {"type": "inner.yaml", "properties": {"word": SECRET}}}
-    outer = {"heat_template_version": "2021-04-16", "resources": resources}
-    stack = await hosts.create("outer", outer, files={"inner.yaml": json.dumps(inner)})
-
-    async def begun() -> bool:
-        return "d0" in await hosts.resources(stack, 2)
-
-    await hosts.until(begun)
-    child = (await hosts.resources(stack, 2))["d0"].stack
-    who, _ = await guest_of(hosts, child)
-    found = await polled(hosts, who)
-    await sent(hosts, who, found, b"inner " + SECRET.encode() + b"\n", 0)
-    for whose in (stack, child):
-        (piece,) = (await output(hosts, whose)).pieces
-        assert (piece.place.stack_name, piece.place.resource_name) == (child.name, "d0")
-        assert piece.data == b"inner " + MASK + b"\n"
-        assert (await run_of(hosts, whose)).state is RunState.FETCHED
-    assert (await output(hosts, stack, resource="other")).pieces == []
 
 
 # --- ending a run ------------------------------------------------------------------------------------------

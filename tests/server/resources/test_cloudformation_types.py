@@ -12,6 +12,7 @@ from calor.server.cloud.memory import MemoryCloud
 from calor.server.errors import BadRequest
 from calor.server.resources.base import ResourceFailed
 from calor.server.resources.memory import MemoryContext, Workshop
+from calor.server.template import Secret
 
 Bench = Callable[..., MemoryContext]
 CONDITION, HANDLE = "AWS::CloudFormation::WaitCondition", "AWS::CloudFormation::WaitConditionHandle"
@@ -165,3 +166,52 @@ async def test_a_volume_and_where_it_is_attached(cloud: MemoryCloud, bench: Benc
     await volume.make(AvailabilityZone="nova", Size=2, Tags=[{"Key": "for", "Value": "data"}])
     (record,) = cloud.records["volume"].values()
     assert (record["availability_zone"], record["size"], record["metadata"]["for"]) == ("nova", 2, "data")
+
+
+@pytest.fixture
+def outside(cloud: MemoryCloud) -> MemoryCloud:
+    """A cloud with an external network and two servers."""
+    cloud.records["network"]["out"] = {"id": "out", "name": "public", "router:external": True}
+    cloud.records["network"]["in"] = {"id": "in", "name": "inner", "router:external": False}
+    for name in "ab":
+        cloud.records["port"][f"port-{name}"] = {"id": f"port-{name}", "device_id": f"server-{name}"}
+    return cloud
+
+
+async def test_an_address_is_of_the_external_network_and_is_led_to_an_instance(
+    outside: MemoryCloud, bench: Bench
+) -> None:
+    address = bench("AWS::EC2::EIP")
+    await address.make(InstanceId="server-a")
+    (record,) = outside.records["floating_ip"].values()
+    assert (record["floating_network_id"], record["port_id"]) == ("out", "port-a")
+    record["floating_ip_address"] = "192.0.2.7"
+    assert await address.kind.reference(address) == "192.0.2.7"
+    assert await address.read("AllocationId") == record["id"]
+    await address.change(InstanceId="server-b")
+    assert record["port_id"] == "port-b"
+
+
+async def test_an_association_leads_an_address_and_gives_back_what_is_still_its_own(
+    outside: MemoryCloud, bench: Bench
+) -> None:
+    record = {"id": "f", "floating_ip_address": "192.0.2.7", "port_id": None}
+    outside.records["floating_ip"]["f"] = record
+    association = bench("AWS::EC2::EIPAssociation")
+    await association.make(EIP="192.0.2.7", InstanceId="server-a")
+    assert record["port_id"] == "port-a"
+    await association.change(EIP="192.0.2.7", NetworkInterfaceId="port-b")
+    assert record["port_id"] == "port-b"
+    record["port_id"] = "port of another"
+    await association.remove()
+    assert record["port_id"] == "port of another"
+    assert len(association.kind.validate({})) == 2
+
+
+async def test_an_access_key_is_a_pair_whose_secret_is_one(bench: Bench) -> None:
+    user, key = bench("AWS::IAM::User", "user"), bench("AWS::IAM::AccessKey", "key")
+    name = await user.make()
+    access = await key.make(UserName=name)
+    secret = await key.read("SecretAccessKey")
+    assert isinstance(secret, Secret) and (access, secret.value) == await key.guests.ec2_pair(key.me.id)
+    assert (await key.read("UserName"), await key.read("show")) == (name, {"AccessKey": access, "UserName": name})

@@ -205,6 +205,8 @@ class ResourceType(Generic[P]):
     """Its end takes what users have put there with it (a server, a volume, a database): plans mark that."""
     has_metadata_endpoint: ClassVar[bool] = False
     """Its metadata is polled by instances (OS::Nova::Server)."""
+    opens_stack: ClassVar[bool] = False
+    """Its EC2 pair reads the metadata of all instances of its stack (AWS::IAM::AccessKey)."""
     any_properties: ClassVar[bool] = False
     """Takes properties that its schema does not name (OS::Heat::None)."""
     any_attributes: ClassVar[bool] = False

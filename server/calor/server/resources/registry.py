@@ -5,6 +5,8 @@ from importlib import metadata
 from types import MappingProxyType
 from typing import Any
 
+from calor.server.resources.aws import elastic_ip as aws_elastic_ip
+from calor.server.resources.aws import iam as aws_iam
 from calor.server.resources.aws import instance as aws_instance
 from calor.server.resources.aws import security_group as aws_security_group
 from calor.server.resources.aws import volume as aws_volume
@@ -74,6 +76,10 @@ BUILT_INS: tuple[type[ResourceType[Any]], ...] = (
     Flavor,
     KeyPair,
     Server,
+    aws_elastic_ip.ElasticIp,
+    aws_elastic_ip.ElasticIpAssociation,
+    aws_iam.AccessKey,
+    aws_iam.User,
     aws_instance.Instance,
     aws_security_group.Group,
     aws_volume.Volume,

@@ -33,18 +33,38 @@ async def is_known(database: Database, run_id: str) -> bool:
     return await database.read(work)
 
 
+async def newest(database: Database) -> int:
+    """The greatest number of all pieces; 0 where there is none."""
+
+    async def work(connection: AsyncConnection) -> int:
+        return int((await connection.execute(sa.select(sa.func.max(OutputPiece.number)))).scalar() or 0)
+
+    return await database.read(work)
+
+
+async def numbers(database: Database, after: int, limit: int = 1000) -> list[int]:
+    """The numbers of all pieces beyond one, in order."""
+
+    async def work(connection: AsyncConnection) -> list[int]:
+        query = sa.select(OutputPiece.number).where(OutputPiece.number > after)
+        return list((await connection.execute(query.order_by(OutputPiece.number).limit(limit))).scalars())
+
+    return await database.read(work)
+
+
 async def after(
     database: Database,
     number: int,
     *,
+    until: int,
     root_id: str | None = None,
     deployment_id: str | None = None,
     stack_ids: Sequence[str] = (),
     resource: str | None = None,
     limit: int = 200,
 ) -> list[PieceRow]:
-    """The pieces of a tree (of some of its stacks, of one resource) or of one deployment beyond a number."""
-    query = sa.select(OutputPiece.__table__).where(OutputPiece.number > number)
+    """The pieces of a tree (of some of its stacks, of one resource) or of one deployment beyond a number, up to one."""
+    query = sa.select(OutputPiece.__table__).where(OutputPiece.number > number, OutputPiece.number <= until)
     if root_id is not None:
         query = query.where(OutputPiece.root_id == root_id)
     if deployment_id is not None:

@@ -1,5 +1,6 @@
 """Reading stacks, resources, events, leases and services."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -9,10 +10,23 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from calor.server.store.database import Database
 from calor.server.store.models import Breakpoint, Event, Lease, Resource, Revision, Service, Stack
-from calor.server.store.rows import BreakpointRow, EventRow, LeaseRow, ResourceRow, RevisionRow, ServiceRow, StackRow
+from calor.server.store.rows import (
+    BreakpointRow,
+    EventRow,
+    LeaseRow,
+    ResourceRow,
+    RevisionRow,
+    ServiceRow,
+    StackKeys,
+    StackRow,
+)
 from calor.server.store.states import Status
 
 R = TypeVar("R")
+K = TypeVar("K", StackKeys, StackRow)
+
+AT_ONCE = 500
+"""Values in one query, which databases bound."""
 
 
 async def fetch(database: Database, row_type: type[R], query: sa.Select[Any]) -> list[R]:
@@ -97,18 +111,46 @@ async def count_live_stacks(database: Database, project_id: str) -> int:
     return await database.read(work)
 
 
+Alternatives = Sequence[Mapping[str, Any]]
+"""Values of columns: one of the maps must fit with all that it has."""
+
+
 async def stacks(
-    database: Database, *, project_id: str | None, show_deleted: bool, show_nested: bool
-) -> list[StackRow]:
-    """One query, so that a stack that vanishes meanwhile cannot break the list."""
-    query = sa.select(Stack.__table__)
+    database: Database,
+    row_type: type[K],
+    *,
+    project_id: str | None,
+    show_deleted: bool,
+    show_nested: bool,
+    where: Sequence[Alternatives] = (),
+) -> list[K]:
+    """Newest first, as far as ``row_type`` has it; ``where``: all of these must hold."""
+    query = sa.select(*(Stack.__table__.c[field.name] for field in dataclasses.fields(row_type)))
+    for alternatives in where:
+        query = query.where(sa.or_(sa.false(), *(_fits(one) for one in alternatives)))
     if project_id is not None:
         query = query.where(Stack.project_id == project_id)
     if not show_deleted:
         query = query.where(Stack.deleted_at.is_(None))
     if not show_nested:
         query = query.where(Stack.owner_id.is_(None))
-    return await fetch(database, StackRow, query.order_by(Stack.created_at.desc(), Stack.id))
+    return await fetch(database, row_type, query.order_by(Stack.created_at.desc(), Stack.id))
+
+
+def _fits(values: Mapping[str, Any]) -> sa.ColumnElement[bool]:
+    columns = Stack.__table__.c
+    return sa.and_(
+        *(columns[name].is_(None) if value is None else columns[name] == value for name, value in values.items())
+    )
+
+
+async def stacks_by_id(database: Database, idents: Sequence[str]) -> dict[str, StackRow]:
+    """Those that are still there."""
+    found: dict[str, StackRow] = {}
+    for begin in range(0, len(idents), AT_ONCE):
+        query = sa.select(Stack.__table__).where(Stack.id.in_(idents[begin : begin + AT_ONCE]))
+        found |= {row.id: row for row in await fetch(database, StackRow, query)}
+    return found
 
 
 async def unfinished_roots(database: Database) -> list[str]:

@@ -39,6 +39,22 @@ class StackRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StackKeys:
+    """What stacks are chosen and put in order by."""
+
+    id: str
+    name: str
+    project_id: str
+    user_name: str
+    owner_id: str | None
+    action: Action
+    status: Status
+    created_at: datetime
+    updated_at: datetime | None
+    tags: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RevisionRow:
     id: str
     stack_id: str

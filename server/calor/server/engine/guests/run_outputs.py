@@ -115,6 +115,8 @@ class RunOutputs:
         *,
         final: bool,
     ) -> None:
+        if begin > known.ends.get(stream, 0):  # another process may have taken what is missing here
+            known.ends |= await pieces.ends(self._database, row.run_id, attempt)
         end = known.ends.get(stream, 0)
         if begin < end:
             data, begin = data[end - begin :], end

@@ -61,9 +61,7 @@ class EventService:
 
     async def _below(self, stack: StackRow, depth: int) -> dict[str, StackRow]:
         """The stacks nested in one, down to a depth; deleted ones too, for their events are still there."""
-        all_rows = await queries.stacks(
-            self._tools.database, project_id=stack.project_id, show_deleted=True, show_nested=True
-        )
+        all_rows = await queries.stacks_of_tree(self._tools.database, stack.root_id)
         found: dict[str, StackRow] = {}
         level = {stack.id}
         for _ in range(depth):

@@ -29,6 +29,7 @@ MOST_PIECES = 8
 LONGEST_TEXT = 4000
 DELETED = "The server of this token has been deleted."
 REFUSED = "The secret is not the one that was enrolled for this instance."
+OWN_ONLY = "An instance may read its own resource only."
 
 
 class GuestService:
@@ -201,7 +202,7 @@ class GuestService:
     async def metadata(self, who: InstanceIdentity, stack_name: str, resource: str) -> Mapping[str, Any]:
         _, row = await self._own(who, stack_name, resource)
         known = await metadata_of(self._tools.deployments, self._tools.sealing, row)
-        self._tools.contacts.told(who.resource_id, await self._tools.deployments.run_ids(row.physical_id or ""))
+        self._tools.contacts.told(row.id, await self._tools.deployments.run_ids(row.physical_id or ""))
         return known
 
     async def describe(self, who: InstanceIdentity, stack_name: str, resource: str) -> ResourceView:
@@ -288,9 +289,19 @@ class GuestService:
     async def _own(self, who: InstanceIdentity, stack_name: str, resource: str) -> tuple[StackRow, ResourceRow]:
         row = await queries.resource(self._tools.database, who.resource_id)
         stack = None if row is None else await queries.stack(self._tools.database, row.stack_id)
-        if row is None or stack is None or row.name != resource or stack_name not in (stack.name, stack.id):
-            raise Forbidden("An instance may read its own resource only.")
-        return stack, row
+        if row is None or stack is None or stack_name not in (stack.name, stack.id):
+            raise Forbidden(OWN_ONLY)
+        if row.name == resource:
+            return stack, row
+        kind = self._tools.registry.get(row.type)
+        if kind is None or not kind.opens_stack:
+            raise Forbidden(OWN_ONLY)
+        rows = await queries.stack_resources(self._tools.database, stack.id)
+        found = next((one for one in reversed(rows) if one.name == resource and one.replaced_by is None), None)
+        opened = None if found is None else self._tools.registry.get(found.type)
+        if found is None or opened is None or not opened.has_metadata_endpoint:
+            raise Forbidden("These keys open the metadata of their stack's instances only.")
+        return stack, found
 
     async def _report(self, guest: GuestRow, reason: str) -> None:
         row = await queries.resource(self._tools.database, guest.resource_id)

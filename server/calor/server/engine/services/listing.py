@@ -1,14 +1,17 @@
 """Filters, order and pages of lists. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
 from calor.server.engine.contract.views import StackQuery
 from calor.server.errors import BadRequest
-from calor.server.store.rows import StackRow
+from calor.server.store.queries import Alternatives
+from calor.server.store.rows import StackKeys, StackRow
+from calor.server.store.states import Action, Status
 
 T = TypeVar("T")
+K = TypeVar("K", StackKeys, StackRow)
 
 SORT_KEYS = {
     "name": "name",
@@ -22,32 +25,48 @@ SORT_KEYS = {
 }
 
 
-def _facts(row: StackRow) -> Mapping[str, str]:
-    status = f"{row.action.value}_{row.status.value}"
-    return {
-        "id": row.id,
-        "name": row.name,
-        "stack_name": row.name,
-        "status": row.status.value,
-        "stack_status": status,
-        "action": row.action.value,
-        "stack_action": row.action.value,
-        "tenant": row.project_id,
-        "project": row.project_id,
-        "username": row.user_name,
-        "owner_id": row.owner_id or "",
-        "stack_identity": row.id,
-    }
+COLUMNS: Mapping[str, str] = {
+    "id": "id",
+    "stack_identity": "id",
+    "name": "name",
+    "stack_name": "name",
+    "tenant": "project_id",
+    "project": "project_id",
+    "username": "user_name",
+    "owner_id": "owner_id",
+    "action": "action",
+    "stack_action": "action",
+    "status": "status",
+    "stack_status": "status",
+}
+"""Filters of stack lists and what they compare; others mean nothing, as in Heat. A status may be COMPLETE as well as
+CREATE_COMPLETE."""
 
 
-def _passes(row: StackRow, query: StackQuery, hidden: frozenset[str]) -> bool:
-    facts = _facts(row)
-    for name, wanted in query.filters.items():
-        if name not in facts:
-            continue
-        values = {facts[name], facts["stack_status"]} if name in ("status", "stack_status") else {facts[name]}
-        if not values & set(wanted):
-            return False
+def conditions(query: StackQuery) -> list[Alternatives]:
+    """What the database is asked for."""
+    known = [(COLUMNS[name], values) for name, values in query.filters.items() if name in COLUMNS]
+    return [[one for value in values for one in _alternatives(column, value)] for column, values in known]
+
+
+def _alternatives(column: str, value: str) -> Iterator[Mapping[str, Any]]:
+    """None for what no stack has."""
+    if column == "action":
+        yield from ({"action": action} for action in Action if action.value == value)
+    elif column == "status":
+        yield from ({"status": status} for status in Status if status.value == value)
+        for action in Action:
+            yield from (
+                {"action": action, "status": status} for status in Status if f"{action.value}_{status.value}" == value
+            )
+    else:
+        yield {column: None if column == "owner_id" and not value else value}
+
+
+def _passes(row: StackKeys | StackRow, query: StackQuery, hidden: frozenset[str]) -> bool:
+    """What the database cannot tell: tags, and letters of another case where it does not look at that."""
+    if any(row.name not in query.filters[name] for name in ("name", "stack_name") if name in query.filters):
+        return False
     tags = set(row.tags)
     return (
         set(query.tags) <= tags
@@ -58,7 +77,7 @@ def _passes(row: StackRow, query: StackQuery, hidden: frozenset[str]) -> bool:
     )
 
 
-def stacks(rows: Sequence[StackRow], query: StackQuery, hidden: frozenset[str]) -> tuple[Sequence[StackRow], int]:
+def stacks(rows: Sequence[K], query: StackQuery, hidden: frozenset[str]) -> tuple[Sequence[K], int]:
     """One page and the count of all that pass. Newest first unless asked otherwise."""
     found = [row for row in rows if _passes(row, query, hidden)]
     if query.sort_keys:
@@ -66,12 +85,16 @@ def stacks(rows: Sequence[StackRow], query: StackQuery, hidden: frozenset[str]) 
         if unknown:
             raise BadRequest(f"Sorting by {unknown[0]!r} is not supported.")
         for key in reversed(query.sort_keys):
-            found.sort(key=lambda row, field=SORT_KEYS[key]: _sortable(getattr(row, field)))  # type: ignore[misc]
+            found.sort(key=_by(SORT_KEYS[key]))
         if query.sort_dir == "desc":
             found.reverse()
     elif query.sort_dir == "asc":
         found.reverse()
     return page(found, query.limit, query.marker, lambda row: row.id), len(found)
+
+
+def _by(field: str) -> Callable[[StackKeys | StackRow], tuple[int, Any]]:
+    return lambda row: _sortable(getattr(row, field))
 
 
 def _sortable(value: Any) -> tuple[int, Any]:

@@ -15,6 +15,7 @@ from calor.server.engine.guests.contacts import NEVER, UNREACHABLE
 from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.services.finding import Finder
 from calor.server.engine.services.run_viewing import RunViewer, Surroundings, by_physical_id
+from calor.server.engine.services.settling import Settling
 from calor.server.engine.services.software import NotFound
 from calor.server.identity import Caller
 from calor.server.store import guest_queries, pieces, queries
@@ -22,6 +23,8 @@ from calor.server.store.rows import GuestRow, PieceRow, ResourceRow, StackRow
 from calor.server.store.states import Status
 
 PAGE = 50
+SHORT = 0.1
+"""Seconds after which to look for a piece that is being written: nobody is told of an end before it."""
 LOOK_AGAIN = 2.0
 """Seconds after which to look for what another process of the server has stored."""
 
@@ -31,6 +34,7 @@ class ProgressService:
         self._tools = tools
         self._find = Finder(tools.database)
         self._viewer = RunViewer(tools)
+        self._settling = Settling(tools.database, tools.clock)
 
     async def show(self, caller: Caller, name: str, ident: str) -> ProgressView:
         stack = await self._find.stack(caller, name, ident)
@@ -56,11 +60,12 @@ class ProgressService:
             runs = await guest_queries.deployments_of_stacks(self._tools.database, list(await self._below(stack)))
             return not any(run.source_id is not None and run.status == "IN_PROGRESS" for run in runs)
 
-        async def read() -> list[PieceRow]:
+        async def read(until: int) -> list[PieceRow]:
             below = [] if whole else list(await self._below(stack))
             return await pieces.after(
                 self._tools.database,
                 query.since,
+                until=until,
                 root_id=stack.root_id,
                 stack_ids=below,
                 resource=query.resource,
@@ -78,8 +83,10 @@ class ProgressService:
             now = await self._tools.deployments.row(deployment)
             return now is None or now.status != "IN_PROGRESS"
 
-        async def read() -> list[PieceRow]:
-            return await pieces.after(self._tools.database, query.since, deployment_id=deployment, limit=PAGE)
+        async def read(until: int) -> list[PieceRow]:
+            return await pieces.after(
+                self._tools.database, query.since, until=until, deployment_id=deployment, limit=PAGE
+            )
 
         return await self._page(("output", deployment), query, is_over, read)
 
@@ -88,18 +95,20 @@ class ProgressService:
         topic: Hashable,
         query: OutputQuery,
         is_over: Callable[[], Awaitable[bool]],
-        read: Callable[[], Awaitable[list[PieceRow]]],
+        read: Callable[[int], Awaitable[list[PieceRow]]],
     ) -> OutputPage:
-        """Whether it is over is asked before what there is: what came before the end is never left out."""
+        """Whether it is over is asked before what there is: what came before the end is never left out. What is read
+        is what the database has, in the order of its numbers; being woken only makes it sooner."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + query.wait
         with self._tools.hub.listen(topic) as listener:
             while True:
-                over, found = await is_over(), await read()
+                over, (until, is_all) = await is_over(), await self._settling.reached()
+                over, found = over and is_all, await read(until)
                 left = deadline - loop.time()
-                if found or over or left <= 0:
+                if found or over or (left <= 0 and is_all):
                     break
-                await listener.wait(min(left, LOOK_AGAIN))
+                await listener.wait(min(max(left, SHORT), LOOK_AGAIN))
         names = await self._names({row.stack_id for row in found if row.stack_id is not None})
         return OutputPage(
             pieces=[self._piece(row, names) for row in found],

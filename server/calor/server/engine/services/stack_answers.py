@@ -1,7 +1,7 @@
 """What the API asks of stacks without changing them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from calor.server.engine.contract.views import OutputView, StackIdentity, StackQuery, StackRequest, StackView
 from calor.server.engine.planning import previewing
@@ -15,8 +15,10 @@ from calor.server.engine.services.finding import Finder
 from calor.server.errors import EntityNotFound
 from calor.server.identity import Caller
 from calor.server.store import queries
-from calor.server.store.rows import RevisionRow, StackRow
+from calor.server.store.rows import RevisionRow, StackKeys, StackRow
 from calor.server.tosca import is_tosca
+
+K = TypeVar("K", StackKeys, StackRow)
 
 
 class StackAnswers:
@@ -61,14 +63,23 @@ class StackAnswers:
         return presenting.stack(stack, await self._shown(stack), found)
 
     async def list(self, caller: Caller, query: StackQuery) -> tuple[Sequence[StackView], int]:
+        if query.limit is None:
+            page, count = await self._page(caller, query, StackRow)
+            return [presenting.stack(row, {}, None) for row in page], count
+        keys, count = await self._page(caller, query, StackKeys)
+        rows = await queries.stacks_by_id(self._tools.database, [one.id for one in keys])
+        return [presenting.stack(rows[one.id], {}, None) for one in keys if one.id in rows], count
+
+    async def _page(self, caller: Caller, query: StackQuery, row_type: type[K]) -> tuple[Sequence[K], int]:
         rows = await queries.stacks(
             self._tools.database,
+            row_type,
             project_id=None if query.global_tenant else caller.project_id,
             show_deleted=query.show_deleted,
             show_nested=query.show_nested,
+            where=listing.conditions(query),
         )
-        page, count = listing.stacks(rows, query, self._tools.settings.hidden_stack_tags)
-        return [presenting.stack(row, {}, None) for row in page], count
+        return listing.stacks(rows, query, self._tools.settings.hidden_stack_tags)
 
     async def template(self, caller: Caller, name: str, ident: str) -> Mapping[str, Any]:
         return requests.shown_template(await self._stored_revision(caller, name, ident), self._tools.sealing)
