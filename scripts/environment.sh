@@ -94,13 +94,19 @@ sandbox_packages() {
     packages iproute2:ip nftables:nft util-linux:nsenter mount:losetup curl
 }
 
+# What `calor image build --format qcow2` calls (calor.server.devcloud.images.disk).
+image_packages() {
+    packages mmdebstrap e2fsprogs:mke2fs qemu-utils:qemu-img grub-common:grub-mkimage mtools:mformat \
+        grub-pc-bin:/usr/lib/grub/i386-pc/boot.img grub-efi-amd64-bin:/usr/lib/grub/x86_64-efi/normal.mod
+}
+
 # What the tests call beside that. The database servers run as private ones, in folders of their own.
 test_packages() {
     sandbox_packages
     packages openssl graphviz:dot haproxy:/usr/sbin/haproxy mmdebstrap iputils-ping:ping \
         postgresql:/usr/lib/postgresql/*/bin/initdb mariadb-server-core:mariadbd mariadb-client-core:mariadb \
-        qemu-system-x86:qemu-system-x86_64 qemu-utils:qemu-img e2fsprogs:mke2fs grub-common:grub-mkimage \
-        grub-pc-bin:/usr/lib/grub/i386-pc/boot.img
+        qemu-system-x86:qemu-system-x86_64
+    image_packages
     hook_packages
     newest_pythons
 }

@@ -15,6 +15,7 @@ import pytest
 
 PROGRAMS = ("dockerd", "runc", "busybox")
 IMAGE = "tiny:1"
+GROUPS = "calor-docker-tests"
 SHUT = ("--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false", "--userland-proxy=false")
 CANNOT = "docker cannot run containers here"
 ENTER = 'ip link set lo up; exec dockerd "$@"'
@@ -60,7 +61,12 @@ def running() -> Iterator[Daemon]:
     folder = Path(tempfile.mkdtemp(prefix="docker", dir="/tmp"))  # a short path, as sockets want it
     (folder / "settings.json").write_text("{}")
     places = [f"--data-root={folder}/data", f"--exec-root={folder}/run", f"--pidfile={folder}/pid"]
-    places += [f"--config-file={folder}/settings.json", f"--host=unix://{folder}/socket", "--group=root"]
+    places += [
+        f"--config-file={folder}/settings.json",
+        f"--host=unix://{folder}/socket",
+        "--group=root",
+        f"--cgroup-parent=/{GROUPS}",
+    ]
     enter = ["unshare", "--net", "--mount", "--propagation", "private", "/bin/sh", "-c", ENTER, "sh"]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -86,3 +92,6 @@ def running() -> Iterator[Daemon]:
         process.terminate()
         process.wait(60)
         shutil.rmtree(folder)
+        for group in (*Path("/sys/fs/cgroup").glob(f"*/{GROUPS}"), Path("/sys/fs/cgroup", GROUPS)):
+            with contextlib.suppress(OSError):  # another test's containers are in it, or there is none
+                group.rmdir()

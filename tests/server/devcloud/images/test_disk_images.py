@@ -11,28 +11,32 @@ from pathlib import Path
 
 import pytest
 
-from calor.server.devcloud.images import Image, ImageError, agent_package, boot_sector, disk
+from calor.server.devcloud.images import Image, ImageError, agent_package, boot_loader, boot_sector, disk
 from calor.server.devcloud.images.catalog import load
 
 IDENT = uuid.UUID("6f1c3a52-6f0e-4b59-9d0c-6a7d3d1a9b11")
 SIZE = 1 << 30
 
 
-def test_the_first_sector_holds_the_loader_and_one_bootable_partition() -> None:
-    head = boot_sector.layout(b"\xeb" * 512, b"core", size=SIZE, ident=IDENT)
+def test_the_first_sector_holds_the_loader_the_root_and_the_partition_of_uefi() -> None:
+    head = boot_sector.layout(b"\xeb" * 512, b"core", b"fat", size=SIZE, ident=IDENT)
     assert len(head) == boot_sector.PARTITION_START
     assert head[:440] == b"\xeb" * 440
     assert head[510:512] == b"\x55\xaa"
     active, _chs, kind, _end, first, count = struct.unpack("<B3sB3sII", head[446:462])
     assert (active, kind) == (0x80, 0x83)
-    assert (first + count) * 512 == SIZE
-    assert head[462:510] == bytes(48)
+    assert (first + count) * 512 == SIZE, "the root is last: it can grow"
+    active, _chs, kind, _end, start, length = struct.unpack("<B3sB3sII", head[462:478])
+    assert (active, kind, start + length) == (0, 0xEF, first)
+    assert head[478:510] == bytes(32)
     assert head[512:516] == b"core"
+    assert head[start * 512 :][:3] == b"fat"
 
 
-def test_a_core_that_would_reach_into_the_partition_is_refused() -> None:
+@pytest.mark.parametrize(("core", "system"), [(boot_sector.SYSTEM_START, 0), (0, boot_sector.SYSTEM_SIZE + 1)])
+def test_what_would_reach_into_the_next_partition_is_refused(core: int, system: int) -> None:
     with pytest.raises(ValueError, match="there is room for"):
-        boot_sector.layout(b"", b"x" * boot_sector.PARTITION_START, size=SIZE, ident=IDENT)
+        boot_sector.layout(b"", bytes(core), bytes(system), size=SIZE, ident=IDENT)
 
 
 def test_the_kernel_finds_its_root_by_what_it_is_and_gets_the_users_options() -> None:
@@ -64,8 +68,9 @@ def test_the_catalog_keeps_what_a_disk_is(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root comes as far")
 def test_missing_programs_are_named_by_their_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(disk, "GRUB", tmp_path)
-    said = "apt-get install e2fsprogs grub-common grub-pc-bin mmdebstrap qemu-utils"
+    monkeypatch.setattr(boot_loader, "BIOS", tmp_path)
+    monkeypatch.setattr(boot_loader, "UEFI", tmp_path)
+    said = "apt-get install e2fsprogs grub-common grub-efi-amd64-bin grub-pc-bin mmdebstrap mtools qemu-utils"
     with pytest.raises(ImageError, match=said):
         asyncio.run(disk.build_disk(tmp_path, disk.Wanted(format="qcow2"), None, print))
     assert not list(tmp_path.iterdir())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from calor.server.devcloud.driver import VolumeWiring
+from calor.server.devcloud.driver import DriverError, VolumeWiring
 from calor.server.devcloud.qemu import command_line, requirements
 from calor.server.devcloud.qemu.command_line import Machine, Nic
 
@@ -40,6 +40,21 @@ def test_without_an_image_it_boots_from_its_first_volume() -> None:
 
 def test_a_volumes_serial_is_what_nova_gives() -> None:
     assert command_line.volume_device(VOLUME)["serial"] == "0f4c9e1e-6d6c-4a53-8"
+
+
+def test_an_image_chooses_its_firmware_as_for_nova(tmp_path: Path) -> None:
+    uefi = tmp_path / "OVMF.fd"
+    assert requirements.firmware({}, uefi) is None
+    assert requirements.firmware({"hw_firmware_type": "bios"}, uefi) is None
+    with pytest.raises(DriverError, match="apt-get install ovmf"):
+        requirements.firmware({"hw_firmware_type": "uefi"}, uefi)
+    uefi.touch()
+    assert requirements.firmware({"hw_firmware_type": "uefi"}, uefi) == uefi
+    with pytest.raises(DriverError, match="openfirmware: servers here boot by bios and uefi"):
+        requirements.firmware({"hw_firmware_type": "openfirmware"}, uefi)
+    assert "-bios" not in argv()
+    words = argv(firmware=uefi)
+    assert words[words.index("-bios") + 1] == str(uefi)
 
 
 @pytest.mark.parametrize(

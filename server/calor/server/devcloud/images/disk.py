@@ -14,20 +14,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from calor.server.devcloud.images import agent_package, apt_sources, boot_sector, building, disk_guest
+from calor.server.devcloud.images import agent_package, apt_sources, boot_loader, boot_sector, building, disk_guest
 from calor.server.devcloud.images.catalog import DESCRIPTION, Image, ImageError
 from calor.server.devcloud.images.commands import run
 
 NAME = "debian-12-vm"
 SUITE = "bookworm"
 MIB = 1 << 20
-GRUB = Path("/usr/lib/grub/i386-pc")
 _RECIPE = 1  # raised when the way of making it changes
 _ROOM = 160 * MIB  # free space of an image whose size is not given: cloud-init grows it at the first boot
 _SMALLEST = 1024 * MIB
 _SMALLEST_FILES = 350 * MIB  # Debian with its kernel and cloud-init, without Ansible
 _TOOLS = {
-    "mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs", "grub-mkimage": "grub-common", "qemu-img": "qemu-utils",
+    "mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs", "qemu-img": "qemu-utils", **boot_loader.TOOLS,
 }  # fmt: skip
 _NAMESPACE = uuid.UUID("6f1c3a52-6f0e-4b59-9d0c-6a7d3d1a9b11")
 
@@ -52,7 +51,7 @@ class Wanted:
         """Changes with what is asked for, with the agent and with our recipe."""
         menu = boot_sector.menu(uuid.UUID(int=0), self.kernel_options)
         agent = agent_package.fingerprint() if self.agent else None
-        return _digest((self.base_recipe(), self.format, self.size, menu, agent))
+        return _digest((self.base_recipe(), self.format, self.size, menu, agent, boot_sector.PARTITION_START))
 
 
 Progress = Callable[[str], None]
@@ -112,7 +111,7 @@ async def _build(folder: Path, cache: Path, wanted: Wanted, progress: Progress) 
     say(f"making the file system of a disk of {size // MIB} MiB")
     await _file_system(raw, root, size, ident, log)
     say("laying down the boot loader")
-    boot_sector.write(raw, await _head(work, size, ident, log))
+    boot_sector.write(raw, await boot_loader.head(work, size, ident, log))
     if wanted.format == "qcow2":
         say("compressing it to qcow2")
         await run(
@@ -143,8 +142,7 @@ def _check_machine(wanted: Wanted) -> None:
         raise ImageError("A bootable image is made by root only: its files belong to many users.")
     needed = {tool: package for tool, package in _TOOLS.items() if tool != "qemu-img" or wanted.format == "qcow2"}
     missing = {package for tool, package in needed.items() if shutil.which(tool) is None}
-    if not (GRUB / "boot.img").exists():
-        missing.add("grub-pc-bin")
+    missing |= boot_loader.missing()
     if missing:
         raise ImageError(f"Programs are missing: apt-get install {' '.join(sorted(missing))}")
 
@@ -258,22 +256,3 @@ async def _file_system(raw: Path, root: Path, size: int, ident: uuid.UUID, log: 
     argv += ["-E", f"offset={boot_sector.PARTITION_START},hash_seed={ident},lazy_itable_init=0,lazy_journal_init=0"]
     environment = {**os.environ, "E2FSPROGS_FAKE_TIME": agent_package.EPOCH}
     await run([*argv, str(raw), f"{kib}k"], what=f"Image {NAME}", log=log, environment=environment, package="e2fsprogs")
-
-
-async def _head(work: Path, size: int, ident: uuid.UUID, log: Path) -> bytes:
-    early, core = work / "early.cfg", work / "core.img"
-    early.write_text(boot_sector.early_configuration(ident))
-    argv = [
-        "grub-mkimage",
-        "-O",
-        "i386-pc",
-        "-p",
-        "/boot/grub",
-        "-c",
-        str(early),
-        "-o",
-        str(core),
-        *boot_sector.MODULES,
-    ]
-    await run(argv, what=f"Image {NAME}", log=log, environment=os.environ, package="grub-common")
-    return boot_sector.layout((GRUB / "boot.img").read_bytes(), core.read_bytes(), size=size, ident=ident)

@@ -37,6 +37,7 @@ class Machine:
     volumes: Sequence[VolumeWiring]
     nics: Sequence[Nic]
     accelerator: str
+    firmware: Path | None = None
     confined: bool = True
 
 
@@ -66,6 +67,7 @@ def argv(machine: Machine) -> list[str]:
         "-qmp", f"unix:{SOCKET},server=on,wait=off",
         "-object", "rng-random,id=random,filename=/dev/urandom", "-device", "virtio-rng-pci,rng=random",
         *(["-sandbox", _CONFINED] if machine.confined else []),
+        *(["-bios", str(machine.firmware)] if machine.firmware is not None else []),
         "-pidfile", str(pid_path(machine.folder)),
     ]  # fmt: skip
     if machine.root is not None:

@@ -2,11 +2,16 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+
+from calor.server.devcloud.driver import DriverError
 
 PROGRAM = "qemu-system-x86_64"
 TOOLS = {PROGRAM: "qemu-system-x86", "qemu-img": "qemu-utils"}
 """Program to the Debian package that brings it."""
+
+UEFI = Path("/usr/share/ovmf/OVMF.fd")
 
 
 def missing() -> list[str]:
@@ -17,6 +22,18 @@ def missing() -> list[str]:
         if packages
         else []
     )
+
+
+def firmware(properties: Mapping[str, str], uefi: Path = UEFI) -> Path | None:
+    """What an image's ``hw_firmware_type`` asks for; None is QEMU's own, a BIOS. Raises DriverError."""
+    kind = properties.get("hw_firmware_type", "bios")
+    if kind not in ("bios", "uefi"):
+        raise DriverError(f"hw_firmware_type of the image is {kind}: servers here boot by bios and uefi.")
+    if kind == "bios":
+        return None
+    if not uefi.exists():
+        raise DriverError("The image boots by UEFI, and its firmware is missing: apt-get install ovmf")
+    return uefi
 
 
 def accelerator(kvm: Path = Path("/dev/kvm"), cpuinfo: Path = Path("/proc/cpuinfo")) -> str:

@@ -201,6 +201,7 @@ class VirtualMachine:
         machine = Machine(
             id=self.id, name=spec.name, vcpus=spec.vcpus, ram_mb=spec.ram_mb, folder=self._folder, root=root,
             volumes=spec.volumes, nics=nics, accelerator=requirements.accelerator(),
+            firmware=requirements.firmware(spec.image_properties),
         )  # fmt: skip
         process = await starting.start(machine, self._namespace, taps)
         ports = {port.port_id: Plugged(port.network_id, f"eth{at}") for at, port in enumerate(spec.ports)}
