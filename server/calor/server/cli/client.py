@@ -51,7 +51,7 @@ class Client:
     """Calls the orchestration service of the user's project. Connects with the first call, unless it has an adapter."""
 
     def __init__(self, cloud: str | None = None, dev_dir: Path | None = None, adapter: "Adapter | None" = None) -> None:
-        self._cloud = cloud
+        self.cloud = cloud
         self._dev_dir = dev_dir
         self._adapter: Any = adapter
 
@@ -103,7 +103,7 @@ class Client:
     def _connected(self) -> Any:
         from calor.server.cli.cloud_config import connected
 
-        return connected(self._cloud, self._dev_dir)
+        return connected(self.cloud, self._dev_dir)
 
 
 def _refusal(answer: Any) -> tuple[str, int, Sequence[Mapping[str, Any]]]:

@@ -83,7 +83,8 @@ def _command(found: Mapping[str, Any], context: click.Context, template: Any) ->
     for key, value in given["parameters"].items():
         words += ["--parameter", f"{key}={'******' if secret is None or key in secret else value}"]
     words += [word for key, file in given["parameter_files"].items() for word in ("--parameter-file", f"{key}={file}")]
-    words += ["--os-cloud", given["os_cloud"]] if given.get("os_cloud") else []
+    cloud = context.obj.cloud if context.obj else given["os_cloud"]
+    words += ["--os-cloud", cloud] if cloud else []
     words += ["--dev", str(given["dev_dir"])] if given.get("dev_dir") else []
     return shlex.join([*words, str(found["stack_name"])])
 
