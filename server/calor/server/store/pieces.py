@@ -23,6 +23,12 @@ async def ends(database: Database, run_id: str, attempt: int) -> dict[str, int]:
     return await database.read(work)
 
 
+async def last(database: Database, run_id: str, limit: int) -> list[PieceRow]:
+    """The last pieces of a run, in order."""
+    query = sa.select(OutputPiece.__table__).where(OutputPiece.run_id == run_id)
+    return (await fetch(database, PieceRow, query.order_by(OutputPiece.number.desc()).limit(limit)))[::-1]
+
+
 async def is_known(database: Database, run_id: str) -> bool:
     """Whether anything is kept of a run."""
 

@@ -14,7 +14,7 @@ from calor.server.engine.durable.mailboxes import Mailboxes
 from calor.server.engine.durable.reasons import bounded
 from calor.server.engine.durable.sealing import Sealing
 from calor.server.engine.guests.consoles import last_words
-from calor.server.engine.guests.contacts import Contacts, sentence
+from calor.server.engine.guests.contacts import Contact, Contacts, sentence
 from calor.server.engine.guests.inventory import StoredConfigs, heat_json
 from calor.server.engine.guests.run_outputs import RunOutputs
 from calor.server.engine.settings import Settings
@@ -27,6 +27,8 @@ from calor.server.store.writes import Change, Fence, Insert, Remove
 
 SERVERS = Collection(service="compute", single="server", plural="servers")
 KEPT = 256
+LAST_OUTPUT = 600
+"""Characters of a run's output in a reason."""
 LOOK_AGAIN = 15.0
 IN_PROGRESS = "IN_PROGRESS"
 NOT_CANCELLED: Mapping[str, Any] = {"cancelled_by": None, "cancelled_at": None}
@@ -214,11 +216,11 @@ class StoredDeployments:
         if limit and silent >= limit:
             raise ResourceFailed(
                 f"No contact for {int(silent.total_seconds())} s (contact time-out). "
-                + sentence(server.name, contact, now)
+                + await self._known(row, server, contact)
                 + await last_words(cloud, row.server_id)
             )
         if limit and contact.is_stuck(self._clock.steady(), limit):
-            raise ResourceFailed(sentence(server.name, contact, now))
+            raise ResourceFailed(await self._known(row, server, contact))
         return min(LOOK_AGAIN, (limit - silent).total_seconds()) if limit else LOOK_AGAIN
 
     async def _is_gone(self, row: DeploymentRow, cloud: Cloud) -> bool:
@@ -246,7 +248,15 @@ class StoredDeployments:
         server, guest = await self.guest_of(row)
         if server is None or guest is None:
             return ""
-        return sentence(server.name, self._contacts.of(server.id, guest), self._clock.now())
+        return await self._known(row, server, self._contacts.of(server.id, guest))
+
+    async def _known(self, row: DeploymentRow, server: ResourceRow, contact: Contact) -> str:
+        """What is known of a guest and of its run, by its own word or by what it printed last."""
+        said = sentence(server.name, contact, self._clock.now())
+        if any(item.get("tail") for item in contact.running):
+            return said
+        last = (await self._outputs.ending(row.run_id)).strip()[-LAST_OUTPUT:]
+        return f"{said} Last output: {last}" if last else said
 
     async def heat_json(self, server_id: str) -> list[dict[str, Any]]:
         """The deployments of a server in Heat's JSON, in name order. Agents of others know no cancelling, and signal a

@@ -88,15 +88,15 @@ class Pushes:
         return Remove(Push, {"resource_id": resource_id})
 
     async def run(self) -> None:
-        """For ever."""
+        """For ever; first what a process that died has left to write."""
         with self._hub.listen(POSTED) as listener:
             while True:
-                await listener.wait(EVERY)
-                await asyncio.sleep(GATHER)
                 try:
                     await self.round()
                 except Exception:  # the outermost frame of a task: the next round tries again
                     log.exception("metadata could not be written out")
+                await listener.wait(EVERY)
+                await asyncio.sleep(GATHER)
 
     async def round(self) -> None:
         """Write all that is not yet written as it is now."""

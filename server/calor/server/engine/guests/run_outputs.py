@@ -31,6 +31,7 @@ KEPT = 512 * 1024
 """Bytes of one stream of one attempt that are kept: its tail."""
 REMEMBERED = 2048
 TAIL = 2000
+LAST_PIECES = 4
 
 
 @dataclass
@@ -96,6 +97,14 @@ class RunOutputs:
             if other == run_id and known.at is not None:
                 return known.tail, known.at
         return None
+
+    async def ending(self, run_id: str) -> str:
+        """What a run printed last, whoever took it."""
+        known = self.last(run_id)
+        if known is not None:
+            return known[0]
+        rows = await pieces.last(self._database, run_id, LAST_PIECES)
+        return b"".join(self.shown(row) for row in rows).decode("utf-8", "replace")[-TAIL:]
 
     def shown(self, row: PieceRow) -> bytes:
         return base64.b64decode(self._sealing.value(row.data))

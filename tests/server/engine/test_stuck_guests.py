@@ -1,0 +1,88 @@
+"""Guests that hang or cannot go on, and say so: what they said stands in the reason, also after a time-out."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from engine_world import USER
+from playing_guests import SECRET, beat, mark_of, sent, started
+
+from calor.server.engine.reconcile.operation import TIMED_OUT
+
+
+async def waiting(hosts: Any, stack: Any) -> None:
+    async def begun() -> bool:
+        return (await hosts.resources(stack))["d0"].physical_id is not None
+
+    await hosts.until(begun)
+
+
+async def looks_again(hosts: Any, found: Any) -> None:
+    hosts.orchestrator._tools.hub.wake(("deployment", mark_of(found)["deployment_id"]))
+
+
+async def test_a_guest_that_calls_and_cannot_go_on_fails_its_deployment_after_the_contact_time_out(
+    hosts: Any, world: Any
+) -> None:
+    stack, who, found = await started(hosts)
+    await waiting(hosts, stack)
+    stuck = beat(found, tail=f"writing {SECRET}") | {"stuck": True, "detail": "the disk is full: /var/lib/calor"}
+    await hosts.orchestrator.guests.heartbeat(who, stuck)
+    world.clock.shift += timedelta(minutes=9)
+    await hosts.orchestrator.guests.heartbeat(who, stuck)
+    await looks_again(hosts, found)
+    await asyncio.sleep(0.1)
+    assert await hosts.state(stack) == "CREATE_IN_PROGRESS", "it may find room yet"
+    world.clock.shift += timedelta(minutes=2)
+    await hosts.orchestrator.guests.heartbeat(who, stuck)
+    await looks_again(hosts, found)
+    view = await hosts.reached(stack, "CREATE_FAILED")
+    reason = view.status_reason
+    assert "running: running d0, last output: writing ******" in reason
+    assert "it says: the disk is full: /var/lib/calor" in reason
+    assert SECRET not in reason
+    failed = (await hosts.orchestrator.resources.show(USER, stack.name, stack.id, "d0", with_attr=[])).status_reason
+    assert "the disk is full" in failed
+
+
+async def test_a_guest_that_goes_on_after_all_is_given_its_time(hosts: Any, world: Any) -> None:
+    stack, who, found = await started(hosts)
+    await waiting(hosts, stack)
+    await hosts.orchestrator.guests.heartbeat(who, beat(found) | {"stuck": True, "detail": "the disk is full"})
+    world.clock.shift += timedelta(minutes=9)
+    await hosts.orchestrator.guests.heartbeat(who, beat(found))
+    world.clock.shift += timedelta(minutes=9)
+    await hosts.orchestrator.guests.heartbeat(who, beat(found) | {"stuck": True, "detail": "the disk is full"})
+    await looks_again(hosts, found)
+    await asyncio.sleep(0.1)
+    assert await hosts.state(stack) == "CREATE_IN_PROGRESS"
+
+
+@pytest.mark.parametrize("stuck", [True, False])
+async def test_a_time_out_tells_where_a_hanging_run_is_and_what_it_printed_last(hosts: Any, stuck: bool) -> None:
+    stack, who, found = await started(hosts)
+    await waiting(hosts, stack)
+    await sent(hosts, who, found, b"Reading package lists...\n", 0)
+    said = {"stuck": True, "detail": "no room in /var"} if stuck else {}
+    run = beat(found, doing="task 2 of 5: install", tail=f"E: lock of {SECRET} is held")
+    await hosts.orchestrator.guests.heartbeat(who, run | said)
+    hosts.orchestrator._trees.find(stack.id)._run.stop_all(TIMED_OUT)
+    view = await hosts.reached(stack, "CREATE_FAILED")
+    assert "timed out" in view.status_reason
+    assert "running d0, last output: E: lock of ****** is held" in view.status_reason
+    assert ("it says: no room in /var" in view.status_reason) is stuck
+
+
+async def test_a_time_out_after_a_restart_tells_what_is_durable_of_the_guest(hosts: Any, world: Any) -> None:
+    """What a run printed last is in the database though the heartbeat that told it went to a process that is gone."""
+    stack, who, found = await started(hosts)
+    await waiting(hosts, stack)
+    await sent(hosts, who, found, b"Reading package lists...\nE: the lock is held\n", 0)
+    await hosts.orchestrator.guests.heartbeat(who, beat(found) | {"detail": "no room in /var", "stuck": True})
+    hosts.orchestrator._tools.contacts._known.clear()
+    hosts.orchestrator._tools.outputs._known.clear()
+    hosts.orchestrator._trees.find(stack.id)._run.stop_all(TIMED_OUT)
+    view = await hosts.reached(stack, "CREATE_FAILED")
+    assert "it says: no room in /var" in view.status_reason
+    assert "E: the lock is held" in view.status_reason
