@@ -21,7 +21,7 @@ from calor.server.template import (
     Pseudo,
     Template,
     bind,
-    merge_environments,
+    merge_for,
     parse_environment,
     parse_template,
     told_together,
@@ -70,7 +70,7 @@ def check(wanted: Wanted) -> Report:
     report = Report()
     bundle = Bundle(Path(wanted.template).absolute().parent, wanted.read)
     template = _template(wanted, bundle, report)
-    environment = _environment(wanted, bundle, report)
+    environment = _environment(wanted, template, bundle, report)
     report.texts |= bundle.texts
     report.template = template
     if template is not None and environment is not None:
@@ -137,7 +137,7 @@ def _values(wanted: Wanted) -> Mapping[str, Any]:
     return {**found, **wanted.parameters}
 
 
-def _environment(wanted: Wanted, bundle: Bundle, report: Report) -> Environment | None:
+def _environment(wanted: Wanted, template: Template | None, bundle: Bundle, report: Report) -> Environment | None:
     found: list[Environment] = []
     for given in wanted.environments:
         path = given.absolute()
@@ -154,7 +154,7 @@ def _environment(wanted: Wanted, bundle: Bundle, report: Report) -> Environment 
         bundle.problems[before:] = [replace(problem, file=name) for problem in bundle.problems[before:]]
     if len(found) < len(wanted.environments):
         return None
-    return merge_environments(found) if found else Environment()
+    return merge_for(template, bundle.texts, found) if found else Environment()
 
 
 def _whole(template: Template, environment: Environment, wanted: Wanted, bundle: Bundle, report: Report) -> None:
@@ -163,8 +163,9 @@ def _whole(template: Template, environment: Environment, wanted: Wanted, bundle:
     try:
         with told_together(faults):
             model = _bound(template, environment, wanted, bundle, faults)
-            report.blueprint = draw(model, registry, bundle.texts, unknown)
-            report.resources = check_tree(report.blueprint, registry, DEPTH, unknown).resources
+            drawn = draw(model, registry, bundle.texts, unknown)
+            report.blueprint = drawn if drawn.graph.requires.keys() == model.resources.keys() else None  # a circle
+            report.resources = check_tree(drawn, registry, DEPTH, unknown).resources
     except CalorError as error:
         found = problems_of(error, name)
         is_let = {wanted.allow_unknown_types: UNKNOWN_TYPE}.get(True)

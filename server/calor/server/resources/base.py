@@ -201,6 +201,8 @@ class ResourceType(Generic[P]):
     supports: ClassVar[frozenset[str]] = frozenset()
     """Of ``signal``, ``suspend``, ``resume``, ``check``, ``snapshot``."""
     is_nested: ClassVar[bool] = False
+    handed_on: ClassVar[frozenset[str]] = frozenset()
+    """Of a nested type: properties of which it only hands on what is in them, so that members are known without it."""
     holds_data: ClassVar[bool] = False
     """Its end takes what users have put there with it (a server, a volume, a database): plans mark that."""
     has_metadata_endpoint: ClassVar[bool] = False
@@ -211,6 +213,8 @@ class ResourceType(Generic[P]):
     """Takes properties that its schema does not name (OS::Heat::None)."""
     any_attributes: ClassVar[bool] = False
     """Has attributes that only its properties or child stack know (outputs of a deployment, of a nested template)."""
+    follows: ClassVar[Mapping[str, frozenset[str]]] = {}
+    """Attributes that an update of properties of other names changes: for plans."""
     update_policy: ClassVar[Mapping[str, PropertySchema]] = {}
     deletion_policies: ClassVar[tuple[str, ...]] = ("Delete", "Retain")
     set_by: ClassVar[Mapping[str, str]] = {}
@@ -242,6 +246,12 @@ class ResourceType(Generic[P]):
     def keeps(self, was: Mapping[str, Any], want: Mapping[str, Any], changed: frozenset[str]) -> frozenset[str]:
         """Changed properties that, given the others, do not force a replacement after all."""
         return frozenset()
+
+    def changing_attributes(self, changed: frozenset[str]) -> frozenset[str] | None:
+        """The attributes that may be others after an update of these properties; None: any."""
+        if self.any_attributes:
+            return None
+        return changed | {"show"} | {name for name, causes in self.follows.items() if causes & changed}
 
     def overwrites(self, was: Mapping[str, Any], want: Mapping[str, Any], changed: frozenset[str]) -> str | None:
         """Why an update in place takes with it what users have put into a type that `holds_data`, or None. Values in

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from calor.server.errors import InvalidInput, Problem
 from calor.server.template import parameters
 from calor.server.template.conditions import Conditions
 from calor.server.template.environment import Environment
-from calor.server.template.functions.base import Evaluation, Function
+from calor.server.template.functions.base import Evaluation, Function, Undecided
 from calor.server.template.model import (
     DeletionPolicy,
     Model,
@@ -22,12 +22,14 @@ from calor.server.template.model import (
 )
 from calor.server.template.nearest import did_you_mean
 from calor.server.template.source import Faults
-from calor.server.template.stages import can_go_on
+from calor.server.template.sweeps import unswept
+from calor.server.template.unread import AnyName, AnyValue
 from calor.server.template.values import ABSENT, UNKNOWN, Plain, reveal
 
 _CFN_REGION = "ap-southeast-1"  # what Heat shows where no region is configured
 
 
+@unswept()
 def bind(
     template: Template,
     environment: Environment | None = None,
@@ -49,8 +51,8 @@ def bind(
     values are UNKNOWN then. Raises `InvalidInput` with all problems.
     """
     binder = _Binder(template, environment or Environment(), given or {}, pseudo or Pseudo(), files or {})
-    binder.stored, binder.told = stored, faults
-    return binder.bind(allow_missing=allow_missing, ignore_unknown=ignore_unknown)
+    binder.stored, binder.told, binder.allow_missing = stored, faults, allow_missing
+    return binder.bind(ignore_unknown=ignore_unknown)
 
 
 class _Binder:
@@ -71,11 +73,14 @@ class _Binder:
         self.faults.extend(template.faults)
         self.stored = False
         self.told: list[Problem] | None = None
+        self.allow_missing = False
 
-    def bind(self, *, allow_missing: bool, ignore_unknown: bool) -> Model:
-        values = self._parameters(allow_missing=allow_missing, ignore_unknown=ignore_unknown)
+    def bind(self, *, ignore_unknown: bool) -> Model:
+        values = self._parameters(ignore_unknown=ignore_unknown)
         self._tell()
-        known = {name: parameter.value for name, parameter in values.items()}
+        known: dict[str, Any] = {name: parameter.value for name, parameter in values.items()}
+        if isinstance(self.template.names.parameters, AnyName):
+            known = AnyValue(known)
         conditions = Conditions(self.template)
         at = Evaluation(
             parameters=known,
@@ -88,7 +93,8 @@ class _Binder:
         conditions.at = at
         outcomes = self._guarded(conditions.all_values) or {}
         enabled = {name: self._enabled(item, at, conditions) for name, item in self.template.resources.items()}
-        at.disabled = frozenset(name for name, on in enabled.items() if not on)
+        at.disabled = frozenset(name for name, on in enabled.items() if on is False)
+        undecided = frozenset(name for name, on in enabled.items() if on is None)
         resources = {name: self._resource(item, at) for name, item in self.template.resources.items() if enabled[name]}
         outputs = {
             name: self._output(item, at)
@@ -104,22 +110,23 @@ class _Binder:
             resources=resources,
             outputs=outputs,
             disabled=at.disabled,
+            undecided=undecided,
             pending=tuple(entry for parameter in values.values() for entry in parameters.pending(parameter)),
             warnings=(*self.template.warnings, *self.environment.warnings),
         )
 
     def _tell(self, *, last: bool = False) -> None:
-        """Raise what was found, unless the rest can be judged without it and somebody takes it."""
-        if self.told is None or not can_go_on(self.faults.problems):
+        """Raise what was found, unless somebody takes it together with what is found in the rest."""
+        if self.told is None:
             self.faults.raise_any()
         elif last:
             self.told.extend(self.faults.problems)
 
     # --- parameters -------------------------------------------------------------------------------------
 
-    def _parameters(self, *, allow_missing: bool, ignore_unknown: bool) -> dict[str, Parameter]:
+    def _parameters(self, *, ignore_unknown: bool) -> dict[str, Parameter]:
         schemas = self.template.parameters
-        if not ignore_unknown:
+        if not ignore_unknown and not isinstance(self.template.names.parameters, AnyName):
             for name in dict.fromkeys([*self.given, *self.environment.parameters]):
                 if name not in schemas:
                     message = f"The template has no parameter {name!r}{did_you_mean(name, schemas)}."
@@ -130,20 +137,24 @@ class _Binder:
             value, origin = self._choose(schema)
             hidden = parameters.is_hidden(schema, encrypted)
             if value is None:
-                if not allow_missing:
+                if not self.allow_missing:
                     self._missing(schema)
                 value = UNKNOWN
+            unknown = replace(parameters.effective(schema, UNKNOWN, origin, hidden=hidden), written=value)
+            is_sound = self._check_default(schema)
             try:
                 found[name] = parameters.effective(schema, value, origin, hidden=hidden)
             except parameters.BadValue as bad:
-                where = " by default" if origin is Origin.DEFAULT else f" (from {origin.value})"
-                message = f"The parameter {name!r} got a wrong value{where}: {bad}."
-                self.faults.add(message, self.template.path("parameters", name), code="parameter-value")
-                found[name] = parameters.effective(schema, UNKNOWN, origin, hidden=hidden)
-            self._check_default(schema, origin)
+                found[name] = unknown
+                if is_sound or origin is not Origin.DEFAULT:
+                    where = " by default" if origin is Origin.DEFAULT else f" (from {origin.value})"
+                    message = f"The parameter {name!r} got a wrong value{where}: {bad}."
+                    self.faults.add(message, self.template.path("parameters", name), code="parameter-value")
         return found
 
     def _choose(self, schema: ParameterSchema) -> tuple[Any, Origin]:
+        if schema.is_broken:
+            return UNKNOWN, Origin.DEFAULT
         for values, origin in (
             (self.given, Origin.GIVEN),
             (self.environment.parameters, Origin.ENVIRONMENT),
@@ -167,19 +178,21 @@ class _Binder:
             message = f"The parameter {schema.name!r} was not given a value and has no default."
         self.faults.add(message, self.template.path("parameters", schema.name), code="missing-parameter")
 
-    def _check_default(self, schema: ParameterSchema, origin: Origin) -> None:
-        """A default must fit the constraints even where another value is used."""
-        if origin is Origin.DEFAULT or not self._has_default(schema):
-            return
+    def _check_default(self, schema: ParameterSchema) -> bool:
+        """Whether the default fits the constraints, which it must even where another value is used."""
+        if not self._has_default(schema):
+            return True
         try:
-            parameters.check(schema, parameters.read_value(schema, schema.default), schema.default)
+            parameters.check_default(schema)
         except parameters.BadValue as bad:
             text = "it does not fit the constraints" if schema.hidden else str(bad)
             self.faults.add(
                 f"The default of the parameter {schema.name!r} is wrong: {text}.",
-                ("parameters", schema.name),
+                self.template.path("parameters", schema.name),
                 code="parameter-default",
             )
+            return False
+        return True
 
     def _pseudo(self) -> Iterator[tuple[str, Parameter]]:
         facts = self.pseudo
@@ -212,12 +225,23 @@ class _Binder:
             self.faults.extend(error.problems)
             return None
 
-    def _enabled(self, item: ResourceDefinition | OutputDefinition, at: Evaluation, conditions: Conditions) -> bool:
+    def _enabled(
+        self, item: ResourceDefinition | OutputDefinition, at: Evaluation, conditions: Conditions
+    ) -> bool | None:
+        """None where that cannot be said, or the definition itself is wrong."""
+        if isinstance(item, ResourceDefinition) and not item.type:
+            return None
         if item.condition is None:
             return True
         section = "resources" if isinstance(item, ResourceDefinition) else "outputs"
         path = self.template.path(section, item.name)
-        return bool(self._guarded(lambda: conditions.check(item.condition, at, path)))
+        try:
+            return cast(bool | None, self._guarded(lambda: conditions.check(item.condition, at, path)))
+        except Undecided:
+            if self.told is None and not self.allow_missing:
+                text = "Wrong condition: a condition must be known before anything is created."
+                self.faults.add(text, path, code="condition")
+            return None
 
     def _resource(self, item: ResourceDefinition, at: Evaluation) -> ResourceDefinition:
         return replace(

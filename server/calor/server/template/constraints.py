@@ -20,6 +20,10 @@ from calor.server.template.properties import (
 )
 
 
+TRUE = frozenset({"t", "true", "on", "y", "yes", "1"})
+FALSE = frozenset({"f", "false", "off", "n", "no", "0"})
+
+
 def broken(rule: Constraint, value: Any, shown: str | None = None) -> str | None:
     """What is wrong with the value by the rule, or None. ``shown`` stands for the value in the text.
 
@@ -84,8 +88,6 @@ def _modulo(rule: Modulo, value: Any, text: str) -> str | None:
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool):
-        return None
     if isinstance(value, int | float):
         return value
     try:
@@ -103,13 +105,21 @@ def _allowed(rule: AllowedValues, value: Any, text: str) -> str | None:
 
 
 def _alike(item: Any, allowed: Any) -> bool:
-    """5 is allowed where "5" is, 1.5 where "1.50" is: what has the same text or is the same number."""
-    if isinstance(item, bool) or isinstance(allowed, bool):
-        return str(item).lower() == str(allowed).lower()
+    """5 is allowed where "5" is, 1.5 where "1.50" is, true where "yes" is: what means the same."""
+    if isinstance(item, bool):
+        return item == _truth(allowed)
+    if isinstance(allowed, bool):
+        return str(item) == str(allowed)
     if isinstance(item, int | float) or isinstance(allowed, int | float):
         one, other = _number(item), _number(allowed)
         return one is not None and one == other
     return False
+
+
+def _truth(value: Any) -> Any:
+    """The boolean that a text or a number stands for; any other value as it is."""
+    word = str(value).strip().lower()
+    return True if word in TRUE else False if word in FALSE else value
 
 
 def _listed(values: tuple[Any, ...]) -> str:
@@ -153,6 +163,17 @@ def schema_fault(rule: Constraint) -> str | None:
     return None
 
 
+def _default_fault(rule: Constraint, kind: Kind, default: Any) -> str | None:
+    """What is wrong with a default, which must fit the constraints even where another value is used."""
+    if default is None or isinstance(rule, Custom):
+        return None
+    if kind is Kind.BOOLEAN:
+        default = _truth(default)
+    if isinstance(rule, Length) and not isinstance(default, str | list | Mapping):
+        return f"the default {default!r} has no length"
+    return broken(rule, default)
+
+
 _NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER})
 _MAY_HAVE: Mapping[type, frozenset[Kind]] = {
     Range: _NUMBERS,
@@ -172,7 +193,7 @@ def schema_faults(schema: PropertySchema) -> list[str]:
     for rule in schema.constraints:
         if schema.kind is not Kind.ANY and schema.kind not in _MAY_HAVE[type(rule)]:
             found.append(f"a {schema.kind.value} cannot have a {type(rule).__name__}.")
-        if fault := schema_fault(rule):
+        if fault := schema_fault(rule) or _default_fault(rule, schema.kind, schema.default):
             found.append(f"{fault}.")
     for inner in (schema.schema or {}).values():
         found.extend(schema_faults(inner))

@@ -1,6 +1,6 @@
 """Property values → what a resource sees: defaults, conversion by type, constraints."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +8,7 @@ from calor.server.errors import Problem
 from calor.server.template import constraints
 from calor.server.template.functions.text import as_json
 from calor.server.template.model import Pending
-from calor.server.template.nearest import did_you_mean
+from calor.server.template.nearest import did_you_mean, meant
 from calor.server.template.properties import Constraint, Custom, Kind, PropertySchema
 from calor.server.template.source import Path, Source
 from calor.server.template.values import UNKNOWN, Plain, Secret, plain, reveal, shape
@@ -55,18 +55,22 @@ class _Work:
             if values != []:
                 self.fault(f"A map is wanted, not {shape(plain(values))}.", path)
             values = {}
+        misspelt = set[str]()
         for key in values:
             if key not in schemas:
                 near = did_you_mean(str(key), schemas)
+                misspelt.update(meant(near))
                 self.fault(f"There is no property {key!r}{near}.", (*path, key), value=False, code="unknown-property")
-        return {key: self.entry(schema, values, key, path) for key, schema in schemas.items()}
+        return {key: self.entry(schema, values, key, path, misspelt) for key, schema in schemas.items()}
 
-    def entry(self, schema: PropertySchema, values: Mapping[str, Any], key: str, path: Path) -> Any:
+    def entry(
+        self, schema: PropertySchema, values: Mapping[str, Any], key: str, path: Path, misspelt: Container[str]
+    ) -> Any:
         here = (*path, key)
         if key not in values:
             if schema.default is not None:
-                return self.value(schema, schema.default, here)
-            if schema.required:
+                return self.value(schema, schema.default or None, here)
+            if schema.required and key not in misspelt:  # that one was told
                 self.fault(f"The property {key!r} is required.", here, code="missing-property")
             return None
         if not schema.implemented:
@@ -83,7 +87,7 @@ class _Work:
         if isinstance(value, Secret):
             value, parts = value.value, value.parts
         if value is None or (isinstance(value, Plain) and value.value is None):
-            value = schema.default if schema.default is not None else _EMPTY.get(schema.kind)
+            value = schema.default or _EMPTY.get(schema.kind)
         try:
             found = self._typed(schema, value, path)
             self._check(schema, found, path, secret=secret)
@@ -95,7 +99,7 @@ class _Work:
     def _typed(self, schema: PropertySchema, value: Any, path: Path) -> Any:
         match schema.kind:
             case Kind.STRING:
-                return _string(value, convert=schema.allow_conversion)
+                return _string(value, convert=False)
             case Kind.INTEGER:
                 return _integer(plain(value))
             case Kind.NUMBER:

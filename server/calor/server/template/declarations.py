@@ -25,7 +25,7 @@ _MAY_HAVE: Mapping[type, frozenset[ParameterKind]] = {
     Modulo: frozenset({ParameterKind.NUMBER}),
     AllowedValues: frozenset(ParameterKind) - {ParameterKind.JSON},
     Pattern: frozenset({ParameterKind.STRING}),
-    Custom: frozenset(ParameterKind) - {ParameterKind.BOOLEAN, ParameterKind.JSON},
+    Custom: frozenset(ParameterKind) - {ParameterKind.JSON},
 }
 
 
@@ -109,17 +109,23 @@ def parse_parameter(name: str, body: Any, declared: Declared, path: Path, faults
         has_default=default is not None,
         description=_words(body.get(words["description"])),
         label=_words(body.get(words.get("label", ""))) or name,
-        hidden=flag(body.get(words["hidden"], False)),
-        immutable=flag(body.get("immutable", False)),
+        hidden=_flag(body.get(words["hidden"]), declared),
+        immutable=_flag(body.get("immutable"), declared),
         constraints=rules,
-        tags=_tags(body.get("tags"), (*path, "tags"), faults),
+        tags=_tags(body.get("tags", []), (*path, "tags"), faults),
     )
 
 
-def flag(value: Any) -> bool:
-    """A yes or no of a declaration, which may be written as text."""
+def broken_parameter(name: str) -> ParameterSchema:
+    """What stands for a parameter whose declaration is wrong."""
+    return ParameterSchema(name=name, kind=ParameterKind.JSON, type_name="Json", has_default=True, is_broken=True)
+
+
+def _flag(value: Any, declared: Declared) -> bool:
+    """A yes or no. In CloudFormation only the word "true" is a yes; in HOT a text that is not empty is one, whatever
+    it says, as in Heat: what might be meant as hidden is."""
     value = plain(value)
-    return value.strip().lower() in ("true", "yes", "on", "1", "t", "y") if isinstance(value, str) else bool(value)
+    return bool(value) if declared.constraint_kinds else str(value).lower() == "true"
 
 
 def _words(value: Any) -> str:
@@ -127,9 +133,7 @@ def _words(value: Any) -> str:
 
 
 def _tags(value: Any, path: Path, faults: Faults) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list) or not all(isinstance(tag, str | Plain) for tag in value):
+    if not isinstance(value, list):
         faults.add("The tags of a parameter are a list of texts.", path, code="parameter-declaration")
         return ()
     return tuple(_words(tag) for tag in value)

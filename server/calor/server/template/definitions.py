@@ -9,6 +9,7 @@ from calor.server.template.model import DeletionPolicy, OutputDefinition, Resour
 from calor.server.template.nearest import did_you_mean
 from calor.server.template.source import Faults, Path
 from calor.server.template.trees import TreeParser
+from calor.server.template.unread import AnyName
 from calor.server.template.values import Plain, shape
 
 _LONGEST_NAME = 255
@@ -32,7 +33,8 @@ def _check_name(name: str, trees: TreeParser, path: Path, faults: Faults) -> Non
     if not name or "/" in name or len(name) > _LONGEST_NAME:
         message = f"A resource's name has 1 to {_LONGEST_NAME} characters and no '/'; this is {name[:300]!r}."
         faults.add(message, path, code="resource-name")
-    if name in trees.site.names.parameters:
+    parameters = trees.site.names.parameters
+    if name in parameters and not isinstance(parameters, AnyName):
         faults.add(f"There is a parameter of the same name {name!r}.", path, code="resource-name")
 
 
@@ -143,9 +145,9 @@ class _Definition:
 
     def _external_id(self) -> Any:
         word = self._word("external_id")
-        written = self.body.get(word) if word else None
-        if written is None:
+        if not word or word not in self.body:
             return None
+        written = self.body[word]
         tree = self.trees.value_into(written, (*self.path, word), self.faults)
         if not isinstance(tree, str | Plain | Function):
             self.faults.add(f"{word} must be text, not {shape(written)}.", (*self.path, word), code="external-id")
@@ -187,7 +189,7 @@ def parse_outputs(
             continue
         condition = None
         word = words.get("condition", "")
-        if word and word in body:
+        if word and body.get(word) is not None:
             condition = trees.condition_into(body[word], (*path, word), faults, named=True)
         value = trees.value_into(body[words["value"]], (*path, words["value"]), faults)
         written = body.get(words["description"])

@@ -1,23 +1,25 @@
 """Text or mapping → `Template`: finds the language and its version, reads the sections."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from calor.server.errors import InvalidInput
-from calor.server.template.declarations import parse_parameter
+from calor.server.template.declarations import broken_parameter, parse_parameter
 from calor.server.template.definitions import parse_outputs, parse_resources
 from calor.server.template.dialects import DIALECTS, RELEASES, Dialect
 from calor.server.template.model import Names, ParameterGroup, ParameterSchema, Template
-from calor.server.template.nearest import did_you_mean
+from calor.server.template.nearest import did_you_mean, meant
 from calor.server.template.reader import Limits, read_or_take
 from calor.server.template.source import Faults
-from calor.server.template.stages import can_go_on
+from calor.server.template.sweeps import unswept
 from calor.server.template.trees import TreeParser
+from calor.server.template.unread import AnyName, AnyValue
 from calor.server.template.values import Plain, plain, shape
 
 __all__ = ["Limits", "parse_template"]
 
 
+@unswept()
 def parse_template(
     text: str | Mapping[str, Any],
     *,
@@ -33,11 +35,11 @@ def parse_template(
     """
     root, faults, warnings = read_or_take(text, file=file, limits=limits or Limits(), strict=strict, what="template")
     dialect = _dialect(root, faults)
-    sections = _sections(root, dialect, faults)
+    sections, unread = _sections(root, dialect, faults)
     names = Names(
-        parameters=frozenset(map(str, sections["parameters"])) | dialect.pseudo,
-        resources=frozenset(map(str, sections["resources"])),
-        conditions=frozenset(map(str, sections["conditions"])),
+        parameters=_names("parameters", sections, unread, dialect.pseudo),
+        resources=_names("resources", sections, unread),
+        conditions=_names("conditions", sections, unread),
     )
     trees = TreeParser(dialect.table, faults.source, names)
     word = dialect.sections
@@ -55,19 +57,26 @@ def parse_template(
         resources=parse_resources(sections["resources"], dialect, trees, faults),
         outputs=parse_outputs(sections["outputs"], dialect, trees, faults),
         conditions=conditions,
-        mappings=plain(sections["mappings"]),
+        mappings=AnyValue() if "mappings" in unread else plain(sections["mappings"]),
         source=faults.source,
         names=names,
         warnings=warnings,
         faults=tuple(faults.problems),
     )
-    if not (lenient and can_go_on(faults.problems)):
+    if not lenient:
         faults.raise_any()
     return template
 
 
+def _names(
+    section: str, sections: Mapping[str, Any], unread: Set[str], more: frozenset[str] = frozenset()
+) -> frozenset[str]:
+    return AnyName() if section in unread else frozenset(map(str, sections[section])) | more
+
+
 def _dialect(root: Mapping[Any, Any], faults: Faults) -> Dialect:
-    """The language and version. Raises `InvalidInput`: without them nothing else can be read."""
+    """The language and version; the newest where that is none. Raises `InvalidInput`: without a language nothing else
+    can be read."""
     found = [key for key in DIALECTS if key in root]
     if len(found) != 1:
         known = ", ".join(DIALECTS)
@@ -92,18 +101,23 @@ def _dialect(root: Mapping[Any, Any], faults: Faults) -> Dialect:
         value=True,
         code="template-version",
     )
-    raise InvalidInput(faults.problems)
+    return versions[max(versions)]
 
 
-def _sections(root: Mapping[Any, Any], dialect: Dialect, faults: Faults) -> dict[str, Mapping[str, Any]]:
-    """The sections that are maps, by the model's names; what is none is reported and read as empty."""
+def _sections(
+    root: Mapping[Any, Any], dialect: Dialect, faults: Faults
+) -> tuple[dict[str, Mapping[str, Any]], Set[str]]:
+    """The sections that are maps, by the model's names, and the names of those that cannot be read: no map, or under a
+    name that may be meant for them. They are reported and empty."""
     known = {*dialect.sections.values(), *DIALECTS}
+    missed = set[str]()
     for key in root:
         if key not in known:
-            faults.add(
-                f"A template has no section {key!r}{did_you_mean(str(key), known)}.", (key,), code="unknown-section"
-            )
+            near = did_you_mean(str(key), known)
+            missed |= {name for name in meant(near) if name not in root}
+            faults.add(f"A template has no section {key!r}{near}.", (key,), code="unknown-section")
     found: dict[str, Mapping[str, Any]] = {}
+    unread = {name for name, word in dialect.sections.items() if word in missed}
     for name in ("parameters", "resources", "outputs", "conditions", "mappings"):
         word = dialect.sections.get(name, "")
         if word not in root:
@@ -114,8 +128,9 @@ def _sections(root: Mapping[Any, Any], dialect: Dialect, faults: Faults) -> dict
         if not isinstance(section, Mapping) and not is_empty:
             faults.add(f"The section {word!r} must be a map, not {shape(section)}.", (word,), code="template-section")
             section = None
+            unread.add(name)
         found[name] = section or {}
-    return found
+    return found, unread
 
 
 def _description(written: Any, faults: Faults, word: str) -> str:
@@ -130,8 +145,7 @@ def _parameters(section: Mapping[str, Any], dialect: Dialect, faults: Faults) ->
     for name, body in section.items():
         place = (dialect.sections["parameters"], name)
         schema = parse_parameter(str(name), body, dialect.declared, place, faults)
-        if schema is not None:
-            found[schema.name] = schema
+        found[str(name)] = schema or broken_parameter(str(name))
     return found
 
 

@@ -51,7 +51,8 @@ class ParameterConstraint:
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterSchema:
-    """A declared parameter. ``default`` counts only with ``has_default``."""
+    """A declared parameter. ``default`` counts only with ``has_default``. ``is_broken``: its declaration is wrong,
+    which was told; its value is not known."""
 
     name: str
     kind: ParameterKind
@@ -64,6 +65,7 @@ class ParameterSchema:
     immutable: bool = False
     constraints: tuple[ParameterConstraint, ...] = ()
     tags: tuple[str, ...] = ()
+    is_broken: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,8 +124,12 @@ class Template:
         return plain(self.source.root)  # type: ignore[no-any-return]  # a mapping's copy is one
 
     def path(self, section: str, *rest: str | int) -> tuple[str | int, ...]:
-        """A path as the text writes it: CloudFormation's sections begin with a capital."""
-        return (section if self.language == "heat_template_version" else section.capitalize(), *rest)
+        """A path as the text writes it: CloudFormation's sections, and the keys of a resource, begin with capitals."""
+        if self.language == "heat_template_version":
+            return (section, *rest)
+        name, key = rest[:1], rest[1:2]
+        words = "".join(word.capitalize() for word in str(key[0]).split("_")) if key else ""
+        return (section.capitalize(), *name, *((words,) if key else ()), *rest[2:])
 
 
 class Origin(enum.Enum):
@@ -139,12 +145,13 @@ class Origin(enum.Enum):
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
     """One effective parameter. ``value`` is as functions see it (a `Secret` when hidden); ``shown`` is the text
-    that a stack shows (``******`` when hidden)."""
+    that a stack shows (``******`` when hidden); ``written`` is as somebody gave it."""
 
     name: str
     value: Any
     shown: Any
     origin: Origin
+    written: Any = field(default=None, repr=False)
     schema: ParameterSchema | None = None  # None for pseudo parameters
 
 
@@ -181,6 +188,7 @@ class Model:
     resources: Mapping[str, ResourceDefinition]  # the enabled ones, in template order
     outputs: Mapping[str, OutputDefinition]  # the enabled ones
     disabled: frozenset[str] = frozenset()  # resources whose condition is false
+    undecided: frozenset[str] = frozenset()  # in neither: their condition is not known, or their definition is wrong
     pending: tuple[Pending, ...] = ()  # custom constraints of parameters
     warnings: tuple[Problem, ...] = ()
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from calor.server.template import constraints
@@ -13,12 +14,10 @@ from calor.server.template.model import (
     ParameterSchema,
     Pending,
 )
-from calor.server.template.properties import AllowedValues, Pattern
+from calor.server.template.properties import AllowedValues, Custom, Length, Pattern
 from calor.server.template.values import UNKNOWN, Plain, Secret, plain, reveal, shape
 
 HIDDEN = "******"
-TRUE = frozenset({"t", "true", "on", "y", "yes", "1"})
-FALSE = frozenset({"f", "false", "off", "n", "no", "0"})
 
 
 class BadValue(Exception):
@@ -67,9 +66,9 @@ def as_boolean(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     word = str(value).strip().lower() if isinstance(value, str | int) else ""
-    if word in TRUE:
+    if word in constraints.TRUE:
         return True
-    if word in FALSE:
+    if word in constraints.FALSE:
         return False
     raise BadValue(f"{value!r} is neither true nor false")
 
@@ -121,23 +120,39 @@ def effective(schema: ParameterSchema, value: Any, origin: Origin, *, hidden: bo
         return Parameter(name=schema.name, value=UNKNOWN, shown="", origin=origin, schema=schema)
     try:
         read = read_value(schema, value)
-        check(schema, read, value)
+        check(schema, read)
     except BadValue as bad:
         if not hidden:
             raise
         description = next((rule.description for rule in schema.constraints if rule.description), "")
         raise BadValue(f"the hidden value does not fit it{f' ({description})' if description else ''}") from bad
     if hidden:
-        return Parameter(name=schema.name, value=Secret(read), shown=HIDDEN, origin=origin, schema=schema)
-    shown = shown_text(schema, read)
-    return Parameter(name=schema.name, value=read, shown=shown, origin=origin, schema=schema)
+        found = Parameter(name=schema.name, value=Secret(read), shown=HIDDEN, origin=origin, schema=schema)
+    else:
+        shown = shown_text(schema, read)
+        found = Parameter(name=schema.name, value=read, shown=shown, origin=origin, schema=schema)
+    return replace(found, written=value)
 
 
-def check(schema: ParameterSchema, read: Any, given: Any) -> None:
+def check_default(schema: ParameterSchema) -> None:
+    """Check a default as it is written by all constraints that need no cloud; without any it may be anything until it
+    is used, but for a list. Raises `BadValue`."""
+    rules = tuple(entry for entry in schema.constraints if not isinstance(entry.rule, Custom))
+    default = schema.default
+    if schema.kind is ParameterKind.LIST:
+        default = _as_list(default) or ([""] if plain(default) == "" else [])
+    elif schema.kind is ParameterKind.JSON:
+        default = plain(default)
+    elif rules:
+        default = read_value(schema, default)
+    check(replace(schema, constraints=rules), default)
+
+
+def check(schema: ParameterSchema, read: Any) -> None:
     """Check the constraints. Raises `BadValue` with all that are broken."""
     faults = []
     for entry in schema.constraints:
-        fault = broken(entry, read)
+        fault = broken(entry, read) or _unlike(entry, schema)
         if not constraints.is_known(entry.rule):
             fault = f"there is no custom constraint {entry.rule.name!r}"  # type: ignore[union-attr]  # only a `Custom`
         if fault:
@@ -146,8 +161,21 @@ def check(schema: ParameterSchema, read: Any, given: Any) -> None:
         raise BadValue("; ".join(faults))
 
 
+def _unlike(entry: ParameterConstraint, schema: ParameterSchema) -> str | None:
+    """Why an allowed value can be none of a number or a boolean."""
+    if isinstance(entry.rule, AllowedValues) and schema.kind in (ParameterKind.NUMBER, ParameterKind.BOOLEAN):
+        for value in entry.rule.values:
+            try:
+                read_value(schema, value)
+            except BadValue as bad:
+                return f"the allowed values are not all of its type: {bad}"
+    return None
+
+
 def broken(entry: ParameterConstraint, read: Any) -> str | None:
     rule = entry.rule
+    if isinstance(rule, Length) and not isinstance(read, str | list | Mapping):
+        return f"{read!r} has no length"
     if isinstance(rule, AllowedValues):
         rule = AllowedValues(*(value.text if isinstance(value, Plain) else value for value in rule.values))
     elif isinstance(rule, Pattern) and isinstance(read, list):

@@ -1,42 +1,25 @@
 """Faults of several stages (reading, binding, checking against types) told together. Pure.
 
-A stage goes on after faults whose values can be left out as unknown; what follows only from them is not told.
+Each stage goes on without what is wrong: its values are unknown, a section that cannot be read may hold any name, a
+resource that cannot be read is left out. What follows only from a fault is not told.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from calor.server.errors import InvalidInput, Problem
 
 DUPLICATE = "duplicate-key"
 """The last one of the keys holds: nothing is unknown."""
 
-CONTAINED = frozenset(
-    {
-        DUPLICATE,
-        "function-arguments",
-        "missing-parameter",
-        "parameter-default",
-        "parameter-value",
-        "removed-function",
-        "unknown-condition",
-        "unknown-key",
-        "unknown-parameter",
-        "unknown-resource",
-    }
-)
-"""Codes of faults that leave the rest of a template as it is."""
-
 OF_WHAT_IS_ABSENT = frozenset({"missing-property", "resource-rule"})
 """Codes of what may be wrong of a resource only because a value of it is."""
 
+OF_THE_WHOLE = frozenset({"condition", "resource-definition", "unknown-condition"})
+"""Codes of faults after which no more can be said of a resource, where they are of one of its keys."""
+
 RESOURCE_KEY = 3
-"""Parts of the path of a resource's key: a fault there is one of the whole resource."""
-
-
-def can_go_on(problems: Sequence[Problem]) -> bool:
-    """Whether a later stage can run soundly. What a condition lets in is not known when the condition is wrong."""
-    return all(one.code in CONTAINED and not _of_condition(_parts(one)) for one in problems)
+"""Parts of the path of a resource's key."""
 
 
 @contextlib.contextmanager
@@ -45,21 +28,26 @@ def told_together(faults: Sequence[Problem]) -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:
-        raise InvalidInput(list(dict.fromkeys([*faults, *_not_following(faults, error.problems)]))) from None
+        raise InvalidInput(together(faults, error.problems)) from None
     if faults:
-        raise InvalidInput(list(dict.fromkeys(faults)))
+        raise InvalidInput(together(faults, ()))
+
+
+def together(faults: Sequence[Problem], later: Sequence[Problem]) -> list[Problem]:
+    """The ``faults``, and what ``later`` stages found that does not only follow from them; each once."""
+    return list(dict.fromkeys([*faults, *_not_following(faults, later)]))
 
 
 def _not_following(faults: Sequence[Problem], later: Sequence[Problem]) -> list[Problem]:
     faults = [one for one in faults if one.code != DUPLICATE]
     touched = {(one.file, *_parts(one)[:2]) for one in faults}
     whole = {(one.file, *_parts(one)[:2]) for one in faults if _is_whole(one)}
-    return [
-        one
-        for one in later
-        if (place := (one.file, *_parts(one)[:2])) not in whole
-        and not (one.code in OF_WHAT_IS_ABSENT and place in touched)
-    ]
+    return [one for one in later if not _follows(one, touched, whole)]
+
+
+def _follows(problem: Problem, touched: Set[tuple[str, ...]], whole: Set[tuple[str, ...]]) -> bool:
+    place = (problem.file, *_parts(problem)[:2])
+    return place in whole or (problem.code in OF_WHAT_IS_ABSENT and place in touched)
 
 
 def _parts(problem: Problem) -> list[str]:
@@ -68,9 +56,4 @@ def _parts(problem: Problem) -> list[str]:
 
 
 def _is_whole(problem: Problem) -> bool:
-    """``depends_on``, of which a resource that is not there is told, says nothing of the rest."""
-    return len(_parts(problem)) <= RESOURCE_KEY and problem.code != "unknown-resource"
-
-
-def _of_condition(parts: Sequence[str]) -> bool:
-    return parts[0] == "conditions" or "condition" in (part.lower() for part in parts[2:3])
+    return problem.code in OF_THE_WHOLE and len(_parts(problem)) <= RESOURCE_KEY

@@ -8,7 +8,7 @@ from calor.server.template.functions.versions import Kind, Table
 from calor.server.template.model import Names
 from calor.server.template.nearest import did_you_mean
 from calor.server.template.source import Faults, Path, Source
-from calor.server.template.values import Plain, shape
+from calor.server.template.values import UNKNOWN, Plain, shape
 
 
 class TreeParser:
@@ -24,8 +24,8 @@ class TreeParser:
         return self._whole(written, path, self._value)
 
     def parse_condition(self, written: Any, path: Path) -> Any:
-        """A condition: a name, a boolean or a function of conditions. Raises `InvalidInput`."""
-        return self._whole(written, path, self._condition)
+        """A condition: a name, a boolean, a function of conditions or nothing. Raises `InvalidInput`."""
+        return None if written is None else self._whole(written, path, self._condition)
 
     def value_into(self, written: Any, path: Path, faults: Faults) -> Any:
         """A value's tree, its faults collected."""
@@ -35,6 +35,7 @@ class TreeParser:
         """A condition, its faults collected. ``named``: the name of another condition is one too."""
         if isinstance(written, str) and not named:
             faults.add("A condition is a boolean or a function, not text.", path, code="condition")
+            return UNKNOWN
         return self._condition(written, path, faults)
 
     def _whole(self, written: Any, path: Path, parse: Any) -> Any:
@@ -83,9 +84,9 @@ class TreeParser:
             if name not in self.table.functions:  # otherwise it has been reported already
                 near = did_you_mean(str(name), self.table.conditions)
                 faults.add(f"There is no condition function {name!r}{near}.", path, code="condition")
-            return False
+            return UNKNOWN
         faults.add(f"A condition is true, false, a name or a function, not {shape(written)}.", path, code="condition")
-        return False
+        return UNKNOWN
 
     def _argument(self, written: Any, path: Path, faults: Faults) -> Any:
         """An argument of a condition function: condition functions only; other functions are refused."""

@@ -40,23 +40,27 @@ from calor.server.template import (
 
 HIDDEN = "******"
 INSIDE = "resources inside it change"
+PERHAPS = "its condition is known after create: it may not be made"
+PERHAPS_NOT = "its condition is known after create: it may be deleted"
 REPLACED = frozenset({Do.CREATE, Do.REPLACE})
 
 
 class PlannedScope:
     """What resources answer once the plan is carried out: as stored, but for those in ``fresh``, which will be new, and
-    the attributes of those in ``moving``."""
+    those attributes of the ones in ``moving`` that an update may change (None: any)."""
 
     def __init__(self, stored: StoredScope) -> None:
         self._stored = stored
         self.fresh: set[str] = set()
-        self.moving: set[str] = set()
+        self.moving: dict[str, frozenset[str] | None] = {}
 
     def reference(self, name: str) -> Any:
         return UNKNOWN if name in self.fresh else self._stored.reference(name)
 
     def attribute(self, name: str, path: Sequence[Any]) -> Any:
-        return UNKNOWN if name in self.fresh or name in self.moving else self._stored.attribute(name, path)
+        moved = self.moving.get(name, frozenset())
+        is_known = name not in self.fresh and moved is not None and (path[0] not in moved if path else not moved)
+        return self._stored.attribute(name, path) if is_known else UNKNOWN
 
 
 class Planner:
@@ -83,11 +87,13 @@ class Planner:
         rows = self._rows.get(stack.id, [])
         current = {row.name: row for row in rows if row.replaced_by is None and row.action is not Action.DELETE}
         scope = PlannedScope(StoredScope(stack.name, blueprint.kinds, current, self._tools.sealing))
+        scope.fresh |= blueprint.model.undecided
         steps: list[PlannedStep] = []
         for name in blueprint.graph.order:
             row = current.get(name)
             steps += await self._wanted(stack, blueprint, name, row, scope, path)
-        kept = {row.id for row in current.values() if row.name in blueprint.kinds}
+        steps += _undecided(blueprint, current, path)
+        kept = {row.id for row in current.values() if row.name in blueprint.kinds or row.name in blueprint.perhaps}
         for row in rows:
             if row.id not in kept:
                 text = "an earlier incarnation, no longer used" if row.name in blueprint.kinds else ""
@@ -115,10 +121,10 @@ class Planner:
             busy = any(one.action is not Do.NONE for one in inner)
             if step.action is Do.NONE and busy:
                 step = Step(name=name, action=Do.UPDATE, type=step.type, reasons=(Reason(INSIDE),))
-            if step.action is Do.UPDATE:
-                scope.moving.add(name)
             if step.action is Do.REPLACE and row is not None:
                 inner = [*inner, *self._below(blueprint, row, here, "its stack is replaced")]
+        if step.action is Do.UPDATE:
+            scope.moving[name] = None if kind.is_nested else kind.changing_attributes(step.changed)
         return [self._shown(step, kind, row, want, here), *inner]
 
     async def _properties(
@@ -282,6 +288,23 @@ class Planner:
         for one in self._rows.get(row.child_id or "", ()):
             found += self._gone(blueprint, one, here, why)
         return found
+
+
+def _undecided(
+    blueprint: Blueprint, current: Mapping[str, ResourceRow], path: tuple[str, ...]
+) -> Iterator[PlannedStep]:
+    """What is made, changed or deleted by a condition whose value is there only later."""
+    for name, kind in blueprint.perhaps.items():
+        row = current.get(name)
+        destroys = row is not None and kind.holds_data and not _retains(row)
+        yield PlannedStep(
+            path=(*path, name),
+            type=blueprint.model.template.resources[name].type,
+            action=Do.CREATE if row is None else Do.UPDATE,
+            reasons=(PERHAPS if row is None else PERHAPS_NOT,),
+            physical_id=None if row is None else row.physical_id,
+            destroys_data=destroys,
+        )
 
 
 def _cause(row: ResourceRow, kind: ResourceType[Any]) -> str:

@@ -43,14 +43,15 @@ Converted = tuple[Mapping[str, Any], Sequence[Problem], Sequence[Pending]]
 
 @dataclass(frozen=True)
 class Blueprint:
-    """``kinds`` are the types of the resources; ``settled`` keeps the properties of those that depend on no other,
-    once they are converted."""
+    """``kinds`` are the types of the resources, ``perhaps`` those of resources whose condition is not known yet;
+    ``settled`` keeps the properties of those that depend on no other, once they are converted."""
 
     model: Model
     graph: Graph
     kinds: Mapping[str, ResourceType[Any]]
     uses: Mapping[str, Uses]
     files: Mapping[str, str]
+    perhaps: Mapping[str, ResourceType[Any]] = field(default_factory=dict)
     settled: dict[str, Converted] = field(default_factory=dict, repr=False, compare=False)
 
     def definition(self, name: str) -> ResourceDefinition:
@@ -75,8 +76,8 @@ _NO_USES = Uses()
 
 @unswept()
 def draw(model: Model, registry: Registry, files: Mapping[str, str], unknown: list[Problem] | None = None) -> Blueprint:
-    """Raises `InvalidInput` for circular dependencies and for unknown types; or, with ``unknown``, puts these there and
-    leaves their resources out, so that what is wrong elsewhere can be told with them."""
+    """Raises `InvalidInput` for circular dependencies and for unknown types; or, with ``unknown``, puts both there and
+    leaves these resources, or the order, out: so that what is wrong elsewhere can be told with them."""
     kinds = Kinds(registry, model.environment, files)
     found: dict[str, ResourceType[Any]] = {}
     problems: list[Problem] = []
@@ -90,12 +91,32 @@ def draw(model: Model, registry: Registry, files: Mapping[str, str], unknown: li
         raise InvalidInput(problems)
     if unknown is not None:
         unknown.extend(problems)
-    return Blueprint(model, build_graph(model, _hidden(model, found)), found, _uses(model), files)
+    written = model.template.resources
+    perhaps = {name: kinds.find(written[name].type, name) for name in model.undecided}
+    return Blueprint(
+        model,
+        _ordered(model, _hidden(model, found), unknown),
+        found,
+        _uses(model),
+        files,
+        {name: kind for name, kind in perhaps.items() if kind is not None},
+    )
+
+
+def _ordered(model: Model, hidden: Mapping[str, frozenset[str]], unknown: list[Problem] | None) -> Graph:
+    try:
+        return build_graph(model, hidden)
+    except InvalidInput as circle:
+        if unknown is None:
+            raise
+        unknown.extend(circle.problems)
+        return Graph({}, (), {})
 
 
 def _unknown_type(model: Model, name: str, type_name: str, registry: Registry) -> Problem:
     message = f"The resource type {type_name!r} is not known{did_you_mean(type_name, registry.names(), most=2)}."
-    return model.template.source.problem(message, ("resources", name, "type"), value=True, code="unknown-type")
+    path = model.template.path("resources", name, "type")
+    return model.template.source.problem(message, path, value=True, code="unknown-type")
 
 
 def _hidden(model: Model, kinds: Mapping[str, ResourceType[Any]]) -> Mapping[str, frozenset[str]]:
@@ -157,9 +178,9 @@ def _converted(blueprint: Blueprint, name: str, scope: Scope, chosen: Mapping[st
         values = {**values, **{one: value for one, value in chosen.items() if values.get(one) is None}}
     if kind.any_properties:
         return plain(values), (), ()
-    result = convert(
-        schema(kind), values, path=("resources", name, "properties"), source=blueprint.model.template.source
-    )
+    template = blueprint.model.template
+    path = template.path("resources", name, "properties")
+    result = convert(schema(kind), values, path=path, source=template.source)
     problems: Sequence[Problem] = result.problems
     if definition.external_id is not None:  # it exists: nothing is missing that would be needed to make it
         problems = [problem for problem in problems if problem.code != "missing-property"]
@@ -171,21 +192,28 @@ def _unfit_policy(blueprint: Blueprint, name: str, kind: ResourceType[Any]) -> S
     if not isinstance(policy, DeletionPolicy) or policy.value in kind.deletion_policies:
         return ()
     message = f"The deletion policy {policy.value!r} is not one of {', '.join(kind.deletion_policies)} for {kind.name}."
-    return [
-        blueprint.model.template.source.problem(
-            message, ("resources", name, "deletion_policy"), value=True, code="deletion-policy"
-        )
-    ]
+    template = blueprint.model.template
+    path = template.path("resources", name, "deletion_policy")
+    return [template.source.problem(message, path, value=True, code="deletion-policy")]
 
 
-@unswept()
 def validate(blueprint: Blueprint) -> Sequence[Pending]:
     """Every property of every resource, as far as it is known before anything exists. Raises `InvalidInput` with all
     problems; answers what only a cloud can check."""
+    problems, pending = examined(blueprint)
+    if problems:
+        raise InvalidInput(problems)
+    return pending
+
+
+@unswept()
+def examined(blueprint: Blueprint) -> tuple[Sequence[Problem], Sequence[Pending]]:
+    """What `validate` raises and what it answers."""
     nothing = NothingKnown()
     problems: list[Problem] = list(unknown_attributes(blueprint.model, blueprint.kinds))
     pending = list(blueprint.model.pending)
-    source = blueprint.model.template.source
+    template = blueprint.model.template
+    source = template.source
     for name, kind in blueprint.kinds.items():
         try:
             values, wrong, later = converted(blueprint, name, nothing)
@@ -195,13 +223,11 @@ def validate(blueprint: Blueprint) -> Sequence[Pending]:
         problems.extend(wrong)
         pending.extend(one for one in later if not has_unknown(one.value))
         if not wrong and blueprint.definition(name).external_id is None:
-            path = ("resources", name, "properties")
+            path = template.path("resources", name, "properties")
             problems.extend(source.problem(text, path, code="resource-rule") for text in kind.validate(values))
             pending.extend(
                 Pending(constraint=SERVICE, value=service, path=(*path, prop) if prop else path)
                 for prop, service in kind.needs_services(values)
             )
         problems.extend(_unfit_policy(blueprint, name, kind))
-    if problems:
-        raise InvalidInput(problems)
-    return pending
+    return problems, pending

@@ -67,15 +67,12 @@ class Gate:
 def examine(request: StackRequest, max_template_size: int) -> None:
     """In a worker: do what the server will do. What is wrong is found again, and told, by the server."""
     limits = Limits(size=max_template_size)
-    template, environment = (
-        _quietly(lambda: parse_template(request.template or {}, limits=limits, lenient=True)),
-        Environment(),
-    )
-    environment = _quietly(lambda: requests.environment_of(request)) or environment
+    template = _quietly(lambda: parse_template(request.template or {}, limits=limits, lenient=True))
+    environment = _quietly(lambda: requests.environment_of(request)) or Environment()
     if template is not None:
         _bind(template, environment, request, request.parameters)
     for name in filter(is_template_name, request.files):
-        nested = _quietly(functools.partial(parse_template, request.files[name], limits=limits))
+        nested = _quietly(functools.partial(parse_template, request.files[name], limits=limits, lenient=True))
         if nested is not None:
             _bind(nested, environment, request, {})
 

@@ -1,10 +1,10 @@
 """The templates that a template leads to, checked before anything is stored: as far as their values are known. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from calor.server.engine.revision.blueprint import Blueprint, converted, draw, validate
+from calor.server.engine.revision.blueprint import Blueprint, converted, draw, examined
 from calor.server.engine.revision.kinds import typed
 from calor.server.engine.revision.template_type import TemplateType, parsed
 from calor.server.errors import BadRequest, InvalidInput, Problem, RequestLimitExceeded
@@ -18,6 +18,8 @@ from calor.server.template import (
     parse_environment,
     parse_template,
 )
+from calor.server.template.source import Source, dotted
+from calor.server.template.stages import together
 
 SAMPLE = 20
 """Members of a group are alike: that many are checked (F110)."""
@@ -26,23 +28,32 @@ SAMPLE = 20
 @dataclass
 class Findings:
     """``resources`` counts the whole tree, as far as it is known; ``deferred`` are those that need a trust, and
-    ``speaks_to_cloud`` says whether any of them may ask a cloud for anything."""
+    ``speaks_to_cloud`` says whether any of them may ask a cloud for anything. ``faults`` are those of nested templates
+    themselves, ``problems`` what is found in what could be read."""
 
+    faults: list[Problem] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    pending: list[Pending] = field(default_factory=list)
+    pending: list[tuple[Source, Pending]] = field(default_factory=list)
     resources: int = 0
     deferred: list[str] = field(default_factory=list)
     speaks_to_cloud: bool = False
     files: set[str] = field(default_factory=set)
 
 
-def check_tree(blueprint: Blueprint, registry: Registry, max_depth: int, problems: Sequence[Problem] = ()) -> Findings:
+def check_tree(
+    blueprint: Blueprint,
+    registry: Registry,
+    max_depth: int,
+    problems: Sequence[Problem] = (),
+    findings: Findings | None = None,
+) -> Findings:
     """Raises `InvalidInput` with ``problems`` and those of all templates (F107), `RequestLimitExceeded` for too deep a
-    nesting."""
-    findings = Findings(problems=list(problems))
+    nesting. What was found is in ``findings``, too."""
+    findings = findings or Findings()
+    findings.problems.extend(problems)
     _check(blueprint, registry, max_depth, (), findings)
-    if findings.problems:
-        raise InvalidInput(list(dict.fromkeys(findings.problems)))
+    if found := together(findings.faults, findings.problems):
+        raise InvalidInput(found)
     return findings
 
 
@@ -54,36 +65,70 @@ def _check(
     findings: Findings,
     where: str = "",
 ) -> None:
-    findings.resources += len(blueprint.kinds)
-    findings.speaks_to_cloud |= not all(kind.pure or kind.is_nested for kind in blueprint.kinds.values())
-    findings.deferred += [
-        where + name
-        for name, kind in blueprint.kinds.items()
-        if kind.is_deferred({**kind.operator_defaults, **blueprint.definition(name).properties})
-    ]
-    wrong = False
-    try:
-        findings.pending.extend(validate(blueprint))
-    except InvalidInput as error:
-        findings.problems.extend(error.problems)
-        wrong = True
+    _count(blueprint, findings, where)
+    source = blueprint.model.template.source
+    problems, pending = examined(blueprint)
+    findings.problems.extend(problems)
+    findings.pending.extend((source, one) for one in pending)
+    wrong = _resources_of(problems, source.file)
     for name, kind in blueprint.kinds.items():
-        if not kind.is_nested or (wrong and not isinstance(kind, TemplateType)):
+        if not kind.is_nested or (name in wrong and not isinstance(kind, TemplateType)):
             continue
         if len(above) >= max_depth or (isinstance(kind, TemplateType) and kind.name in above):
             raise RequestLimitExceeded(
                 f"max_nested_stack_depth: stacks may be nested {max_depth} deep; {name} ({kind.name}) goes deeper."
             )
         try:
+            known = len(findings.problems)
             child = _child(blueprint, name, kind, registry, findings)
             if child is not None:
                 _check(child, registry, max_depth, (*above, kind.name), findings, f"{where}{name}.")
+            findings.problems[known:] = _told_of_owner(blueprint, name, findings.problems[known:])
         except InvalidInput as error:
             findings.problems.extend(error.problems)
         except RequestLimitExceeded:
             raise
         except BadRequest as error:
             findings.problems.append(Problem(message=error.detail, path=f"resources.{name}", code="nested-template"))
+
+
+def _told_of_owner(blueprint: Blueprint, name: str, problems: Sequence[Problem]) -> list[Problem]:
+    """Of a group, whose template nobody has written: at the group, and once for all members that are alike."""
+    source, path = blueprint.model.template.source, blueprint.model.template.path("resources", name, "properties")
+    found: dict[tuple[str, str], Problem] = {}
+    for one in problems:
+        if one.file != generated(name):
+            found[str(one), one.code] = one
+        elif (one.message, one.code) not in found:
+            placed = source.problem(one.message, path, code=one.code)
+            found[one.message, one.code] = replace(placed, path=f"{dotted(path[:2])}.{one.path}")
+    return list(found.values())
+
+
+def generated(name: str) -> str:
+    """What problems call a template that a resource's type has made."""
+    return f"template of {name}"
+
+
+def _count(blueprint: Blueprint, findings: Findings, where: str) -> None:
+    """What there will be, and what there may be, of one template."""
+    kinds = {**blueprint.kinds, **blueprint.perhaps}
+    findings.resources += len(kinds)
+    findings.speaks_to_cloud |= not all(kind.pure or kind.is_nested for kind in kinds.values())
+    findings.speaks_to_cloud |= any(kind.is_nested for kind in blueprint.perhaps.values())
+    written = blueprint.model.template.resources
+    for name, kind in kinds.items():
+        definition = blueprint.definition(name) if name in blueprint.kinds else written[name]
+        properties = definition.properties if isinstance(definition.properties, Mapping) else {}
+        if kind.is_deferred({**kind.operator_defaults, **properties}):
+            findings.deferred.append(where + name)
+
+
+def _resources_of(problems: Sequence[Problem], file: str) -> set[str]:
+    """The names of the resources that problems of one template are about."""
+    return {
+        one.path.split(".")[1] for one in problems if one.file == file and one.path.lower().startswith("resources.")
+    }
 
 
 def _child(
@@ -102,18 +147,19 @@ def _child(
         return None
     me = Incarnation(id="", name=name, type=kind.name, physical_name=name)
     nested = kind.nested(me, typed(kind, values), None, ())
-    template, left_out = _sample(nested)
+    template, left_out = _sample(nested, generated(name))
     findings.resources += left_out
     files = blueprint.files if nested.files is None else nested.files
     return _drawn(blueprint, name, template, nested.parameters, files, registry, findings, nested.environment)
 
 
-def _sample(nested: Nested) -> tuple[Template, int]:
+def _sample(nested: Nested, file: str) -> tuple[Template, int]:
     if isinstance(nested.template, str):
-        return parsed(nested.template, nested.file or "template"), 0
+        return parsed(nested.template, nested.file or f"the {file}"), 0
     resources = dict(nested.template.get("resources") or {})
     first = dict(list(resources.items())[:SAMPLE])
-    return parse_template({**nested.template, "resources": first}), len(resources) - len(first)
+    template = parse_template({**nested.template, "resources": first}, file=file, lenient=True)
+    return template, len(resources) - len(first)
 
 
 def _drawn(
@@ -128,5 +174,5 @@ def _drawn(
 ) -> Blueprint:
     given = {key: value for key, value in values.items() if value is not None and not has_unknown(value)}
     inner = blueprint.model.environment.nested(name) if environment is None else parse_environment(environment)
-    model = bind(template, inner, given, files=files, allow_missing=True)
+    model = bind(template, inner, given, files=files, allow_missing=True, faults=findings.faults)
     return draw(model, registry, files, findings.problems)

@@ -3,7 +3,7 @@
 import json
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ from calor.server.engine.contract.views import StackRequest
 from calor.server.engine.durable.sealing import Sealing
 from calor.server.engine.revision.revisions import Blueprints
 from calor.server.engine.settings import Settings
-from calor.server.errors import BadRequest, RequestLimitExceeded, StackValidationFailed
+from calor.server.errors import BadRequest, InvalidInput, Problem, RequestLimitExceeded, StackValidationFailed
 from calor.server.identity import Caller
 from calor.server.store.rows import RevisionRow, StackRow
 from calor.server.store.states import Action, Status
@@ -22,6 +22,7 @@ from calor.server.template import (
     Template,
     mask,
     merge_environments,
+    merge_for,
     parse_environment,
     parse_template,
 )
@@ -55,15 +56,39 @@ def check_name(name: str) -> None:
 
 def read(request: StackRequest, settings: Settings) -> Wish:
     """A request that stands for itself: create, update by PUT, preview, validate."""
-    if request.template is None:
+    source = request.template
+    if source is None:
         raise BadRequest("No template specified")
+    template, environment = read_both(
+        lambda: parsed(source, settings, request.template_name), lambda template: environment_of(request, template)
+    )
     return Wish(
-        source=request.template,
-        template=parsed(request.template, settings, request.template_name),
-        environment=replace(environment_of(request), allowed=tuple(request.allow_replace)),
+        source=source,
+        template=template,
+        environment=replace(environment, allowed=tuple(request.allow_replace)),
         given=dict(request.parameters),
         files=dict(request.files),
     )
+
+
+def read_both(
+    template: Callable[[], Template], environment: Callable[[Template | None], Environment]
+) -> tuple[Template, Environment]:
+    """Raises `InvalidInput` with the faults of both where one of them cannot be read: what the template means is not
+    known without its environment."""
+    faults, read = list[Problem](), None
+    try:
+        read = template()
+        faults += read.faults
+    except InvalidInput as error:
+        faults += error.problems
+    try:
+        found = environment(read)
+    except InvalidInput as error:
+        raise InvalidInput([*faults, *error.problems]) from None
+    if read is None:
+        raise InvalidInput(faults)
+    return read, found
 
 
 def parsed(template: Mapping[str, Any] | str, settings: Settings, file: str = "template") -> Template:
@@ -75,13 +100,15 @@ def parsed(template: Mapping[str, Any] | str, settings: Settings, file: str = "t
     return parse_template(template, file=file, limits=Limits(size=settings.max_template_size), lenient=True)
 
 
-def environment_of(request: StackRequest) -> Environment:
+def environment_of(request: StackRequest, template: Template | None = None) -> Environment:
+    """``template`` says of what type the parameters are that several files give values of."""
     if request.environment_files is None:
         return parse_environment(request.environment)
     missing = [name for name in request.environment_files if name not in request.files]
     if missing:
         raise BadRequest(f"The environment file {missing[0]!r} is not among the files of the request.")
-    return merge_environments([parse_environment(request.files[name], file=name) for name in request.environment_files])
+    found = [parse_environment(request.files[name], file=name) for name in request.environment_files]
+    return merge_for(template, request.files, found)
 
 
 async def patched(
@@ -90,10 +117,12 @@ async def patched(
     """PATCH: what is not given stays as it is; ``clear_parameters`` go back to their defaults."""
     source = sealing.value(row.template) if request.template is None else request.template
     name = request.template_name if request.template is not None else row.template_file or "template"
-    template = parsed(source, settings, name)
     stored = parse_environment(sealing.value(row.environment))
     asked = request.environment_files is not None or request.environment
-    environment = merge_environments([stored, environment_of(request)]) if asked else stored
+    template, environment = read_both(
+        lambda: parsed(source, settings, name),
+        lambda template: _over(stored, environment_of(request, template)) if asked else stored,
+    )
     environment = replace(environment, allowed=tuple(request.allow_replace))
     given = {**sealing.value(row.parameters), **request.parameters}
     given = {
@@ -103,6 +132,11 @@ async def patched(
     }
     files = {**(await blueprints.files(row)), **request.files}
     return Wish(source, template, environment, given, files, row.template_file)
+
+
+def _over(stored: Environment, asked: Environment) -> Environment:
+    """What is asked replaces what is stored: strategies are for the files of one request."""
+    return merge_environments([replace(asked, parameter_merge_strategies={})], base=stored)
 
 
 def shown_template(row: RevisionRow, sealing: Sealing) -> Mapping[str, Any]:

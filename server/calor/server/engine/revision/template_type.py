@@ -8,6 +8,7 @@ from typing import Any
 from calor.server.resources.base import Child, Context, Incarnation, Nested, ResourceType
 from calor.server.template import ParameterKind, Template, parse_template
 from calor.server.template.properties import AttributeSchema, Kind, PropertySchema
+from calor.server.template.unread import AnyName
 
 SUFFIXES = (".yaml", ".yml", ".template", ".json")
 _KINDS = {
@@ -26,7 +27,8 @@ class TemplateProps:
 
 @functools.lru_cache(maxsize=256)
 def parsed(text: str, file: str) -> Template:
-    return parse_template(text, file=file)
+    """With what is wrong in its ``faults``, as far as it can be read. Raises `InvalidInput`."""
+    return parse_template(text, file=file, lenient=True)
 
 
 class TemplateType(ResourceType[Mapping[str, Any]]):
@@ -46,8 +48,13 @@ class TemplateType(ResourceType[Mapping[str, Any]]):
 
     @property
     def template(self) -> Template:
-        """Raises `InvalidInput`."""
+        """See `parsed`."""
         return parsed(self.text, self.name)
+
+    @property
+    def any_properties(self) -> bool:  # type: ignore[override]  # of a type made at run time, its template says that
+        """What it takes is not known where its parameters cannot be read."""
+        return isinstance(self.template.names.parameters, AnyName)
 
     def schema(self) -> Mapping[str, PropertySchema]:
         return {

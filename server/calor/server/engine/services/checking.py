@@ -17,6 +17,7 @@ from calor.server.identity import Caller
 from calor.server.store import queries
 from calor.server.store.rows import StackRow
 from calor.server.template import Pending, told_together
+from calor.server.template.source import Source
 
 
 def taken(name: str) -> StackExists:
@@ -44,43 +45,50 @@ class Checks:
         Raises `InvalidInput` with all that is wrong, as far as it can be known before anything is done.
         """
         settings = self._tools.settings
+        findings, problems = Findings(), list[Problem]()
 
-        def work() -> tuple[Blueprint, Findings]:
+        def work() -> Blueprint | None:
             unknown, faults = list[Problem](), list[Problem]()
-            with told_together(faults):
-                drawn = self._blueprints.draw(
-                    stack, wish.template, wish.environment, wish.given, wish.files, unknown=unknown, faults=faults
-                )
-                found = check_tree(drawn, self._tools.registry, settings.max_nested_stack_depth, unknown)
-            return drawn, found
+            try:
+                with told_together(faults):
+                    drawn = self._blueprints.draw(
+                        stack, wish.template, wish.environment, wish.given, wish.files, unknown=unknown, faults=faults
+                    )
+                    check_tree(drawn, self._tools.registry, settings.max_nested_stack_depth, unknown, findings)
+            except InvalidInput as error:
+                problems.extend(error.problems)
+                return None
+            return drawn
 
-        blueprint, findings = await self._tools.gate.beside(wish, work)
-        limit, pending = settings.max_resources_per_stack, findings.pending
+        blueprint = await self._tools.gate.beside(wish, work)
+        limit = settings.max_resources_per_stack
         if 0 <= limit < findings.resources:
             raise RequestLimitExceeded(
                 f"max_resources_per_stack: a tree of stacks may have {limit} resources, this one has "
                 f"{findings.resources}."
             )
-        if pending:
-            await self._ask_cloud(caller, blueprint, pending, stack.region)
+        if findings.pending:
+            problems += await self._refused_by_cloud(caller, findings.pending, stack.region)
+        if problems or blueprint is None:
+            raise InvalidInput(problems)
         return blueprint, findings
 
-    async def _ask_cloud(
-        self, caller: Caller, blueprint: Blueprint, pending: Sequence[Pending], region: str | None
-    ) -> None:
+    async def _refused_by_cloud(
+        self, caller: Caller, pending: Sequence[tuple[Source, Pending]], region: str | None
+    ) -> list[Problem]:
+        """Each value is asked for once, and told at each place."""
         cloud = self._tools.door.open(credentials.of_token(caller, region))
-        asked = {(one.constraint, str(one.value)): one for one in pending}
-        answers = await asyncio.gather(
-            *(self._tools.lookup.check_custom(cloud, one.constraint, one.value) for one in asked.values())
+        values = {(one.constraint, str(one.value)): one.value for _, one in pending}
+        found = await asyncio.gather(
+            *(self._tools.lookup.check_custom(cloud, constraint, value) for (constraint, _), value in values.items())
         )
-        source = blueprint.model.template.source
+        answers = dict(zip(values, found, strict=True))
         problems = [
             source.problem(f"{one.description} {text}".strip(), one.path, value=True, code="cloud-constraint")
-            for one, text in zip(asked.values(), answers, strict=True)
-            if text is not None
+            for source, one in pending
+            if (text := answers[one.constraint, str(one.value)]) is not None
         ]
-        if problems:
-            raise InvalidInput(problems)
+        return list(dict.fromkeys(problems))
 
     async def wish(self, caller: Caller, stack: StackRow, request: StackRequest) -> Wish:
         request = await containers.filled(self._tools, caller, request)

@@ -45,6 +45,11 @@ class Volume(ResourceType[VolumeProps]):
     supports = frozenset({"check"})
     deletion_policies = ("Delete", "Retain", "Snapshot")
     moved: ClassVar[Mapping[str, str]] = {"imageRef": "image"}
+    follows: ClassVar[Mapping[str, frozenset[str]]] = {
+        "display_description": frozenset({"description"}),
+        "display_name": frozenset({"name"}),
+        "metadata_values": frozenset({"metadata"}),
+    }
     attributes = attributes(
         availability_zone=Kind.STRING,
         size=Kind.STRING,

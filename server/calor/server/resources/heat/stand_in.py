@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from calor.server.resources.base import Context, ResourceFailed, ResourceType, UpdateReplace
 from calor.server.resources.declare import UPDATABLE, Since, attributes
@@ -40,9 +40,12 @@ class TestResource(ResourceType[TestProps]):
     name, props = "OS::Heat::TestResource", TestProps
     support = Support(since="5.0.0")
     supports = frozenset({"check"})
+    follows: ClassVar[Mapping[str, frozenset[str]]] = {"output": frozenset({"value"})}
     attributes = attributes(output=AttributeSchema(cached=False))
 
     async def create(self, at: Context, want: TestProps) -> str:
+        if want.fail and not wait_of(want, "create"):
+            raise ResourceFailed(f"Test Resource failed {at.me.name}")
         return at.me.physical_name
 
     async def settle(self, at: Context, want: TestProps) -> None:

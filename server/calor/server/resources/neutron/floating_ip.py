@@ -34,6 +34,7 @@ class FloatingIp(NetworkObject[FloatingIpProps]):
     name, props = "OS::Neutron::FloatingIP", FloatingIpProps
     collection = FLOATING_IPS
     moved: ClassVar[Mapping[str, str]] = {"floating_network_id": "floating_network"}
+    follows: ClassVar[Mapping[str, frozenset[str]]] = {"fixed_ip_address": frozenset({"port_id"})}
     attributes = attributes(
         router_id=Kind.STRING,
         tenant_id=Kind.STRING,

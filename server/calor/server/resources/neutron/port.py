@@ -34,6 +34,10 @@ class Port(NetworkObject[PortProps]):
     collection = PORTS
     has_tags = True
     moved: ClassVar[Mapping[str, str]] = {"network_id": "network", "fixed_ips.subnet_id": "fixed_ips.subnet"}
+    follows: ClassVar[Mapping[str, frozenset[str]]] = {
+        "dns_assignment": frozenset({"dns_name", "fixed_ips", "name"}),
+        "subnets": frozenset({"fixed_ips"}),
+    }
     attributes = attributes(
         admin_state_up=Kind.STRING,
         device_id=Kind.STRING,

@@ -38,6 +38,10 @@ class Server(ResourceType[ServerProps]):
     physical_name_limit = 53
     has_metadata_endpoint = True
     deletion_policies = ("Delete", "Retain", "Snapshot")
+    follows: ClassVar[Mapping[str, frozenset[str]]] = {
+        "addresses": frozenset({"networks"}),
+        "first_address": frozenset({"networks"}),
+    }
     name_limit = "max_server_name_length"
     set_by: ClassVar[Mapping[str, str]] = {
         "user_data_format": "default_user_data_format",

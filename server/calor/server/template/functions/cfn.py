@@ -9,7 +9,7 @@ from calor.server.template.functions.lookups import GetAttrSelect, GetResource
 from calor.server.template.functions.text import Replace
 from calor.server.template.model import Reference
 from calor.server.template.nearest import did_you_mean
-from calor.server.template.values import shape
+from calor.server.template.values import UNKNOWN, Plain, shape
 
 
 class Ref(GetResource):
@@ -71,6 +71,8 @@ class FindInMap(Function):
     def evaluate(self, args: Any, at: Evaluation) -> Any:
         here: Any = at.mappings
         for key in exactly(args, 3, "a map and two keys"):
+            if here is UNKNOWN:
+                return UNKNOWN
             if not isinstance(here, Mapping) or not isinstance(key, str | int) or key not in here:
                 raise Refused(f"there is no {key!r} in the mappings.")
             here = here[key]
@@ -88,13 +90,15 @@ class Select(Function):
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
         key, items = exactly(args, 2, "an index or key and a list or map")
-        if items in ("", None):
+        if items == "":
             return ""
         if isinstance(items, str):
             try:
                 items = json.loads(items)
             except ValueError:
                 raise Refused("the text to select from is not JSON.") from None
+        if items is None:
+            return ""
         if isinstance(items, Mapping):
             if not isinstance(key, str):
                 raise Refused(f"a key must be text, not {shape(key)}.")
@@ -168,11 +172,15 @@ class MemberListToMap(Function):
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
-        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 3):
+        if not isinstance(self.args, list) or len(self.args) != 3:
             yield "takes a list of a key's name, a value's name and a list of members."
+        elif not all(isinstance(name, str | Plain) for name in self.args[:2]):
+            yield "the names of key and value are texts, not functions or anything else."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
         key_name, value_name, members = exactly(args, 3, "a key's name, a value's name and a list of members")
+        if members in ("", {}):
+            return {}
         if not isinstance(key_name, str) or not isinstance(value_name, str) or not isinstance(members, list):
             raise Refused("takes a list of a key's name, a value's name and a list of members.")
         rows: dict[str, dict[str, str]] = {}

@@ -3,24 +3,32 @@
 from collections.abc import Iterator
 from typing import Any
 
-from calor.server.template.functions.base import Evaluation, Function, Refused, is_call
+from calor.server.template.functions.base import Evaluation, Function, Refused, Undecided, is_call
 from calor.server.template.nearest import did_you_mean
 from calor.server.template.values import ABSENT, UNKNOWN, Plain, has_unknown, plain, reveal, shape
 
 
 def truth(tree: Any, at: Evaluation, call: Function | None = None) -> bool:
-    """The value of a condition: a boolean, a condition's name or a function. Raises `Refused`."""
+    """What stands where a condition is wanted: a boolean, a condition's name or a function that gives one of these.
+    Nothing counts as true, as in Heat. Raises `Refused`, `Undecided`."""
     value = reveal(at.value(tree))
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and not is_call(tree):
-        found = at.condition(value)
-        if found is not None:
-            return found
+    if value is None:
+        return True
+    if not isinstance(value, str):
+        return decided(value)
+    found = at.condition(value)
+    if found is None:
         known = call.site.names.conditions if call else ()
         raise Refused(f"there is no condition {value!r}{did_you_mean(value, known)}.")
+    return found
+
+
+def decided(value: Any) -> bool:
+    """The value of a condition's definition. Raises `Refused`, `Undecided`."""
+    if isinstance(value, bool):
+        return value
     if value is UNKNOWN:
-        raise Refused("a condition must be known before anything is created.")
+        raise Undecided
     raise Refused(f"a condition must be true or false, not {shape(value)}.")
 
 
@@ -35,14 +43,17 @@ class If(Function):
         if not isinstance(self.args, list) or not self.fewest <= len(self.args) <= 3:
             yield "takes a list of a condition, a value if it is true and a value if it is false."
             return
-        if not isinstance(plain(self.args[0]), str | bool | dict):
+        if not isinstance(plain(self.args[0]), str | bool | dict | None):
             yield f"a condition is a name, a boolean or a function, not {shape(self.args[0])}."
 
     def call(self, at: Evaluation) -> Any:
         if not isinstance(self.args, list) or not self.fewest <= len(self.args) <= 3:
             raise self.fault("takes a list of a condition, a value if it is true and a value if it is false.")
         condition = self.site.parse_condition(self.args[0], (*self.path, 0))
-        chosen = 1 if self.guard(lambda: truth(condition, at, self)) else 2
+        try:
+            chosen = 1 if self.guard(lambda: truth(condition, at, self)) else 2
+        except Undecided:
+            return UNKNOWN
         if chosen >= len(self.args):
             return ABSENT
         return at.value(self.site.parse(self.args[chosen], (*self.path, chosen)))
@@ -109,26 +120,25 @@ class NotOfList(Function):
 
 
 class All(Function):
-    """``{and: [condition, condition, …]}``."""
+    """``{and: [condition, condition, …]}``. All functions among them are evaluated; what follows a false one need be
+    no condition."""
 
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
         if not isinstance(self.args, list) or len(self.args) < 2:
             yield "takes a list of two or more conditions."
-            return
-        for item in self.args:
-            if not isinstance(plain(item), str | bool) and not is_call(item):
-                yield f"takes conditions, not {shape(item)}."
 
     def call(self, at: Evaluation) -> Any:
-        return self.guard(lambda: all(truth(item, at, self) for item in self.args))
+        values = at.value(self.args)
+        return self.guard(lambda: all(truth(item, at, self) for item in values))
 
 
 class Either(All):
-    """``{or: [condition, condition, …]}``."""
+    """``{or: [condition, condition, …]}``; what follows a true one need be no condition."""
 
     __slots__ = ()
 
     def call(self, at: Evaluation) -> Any:
-        return self.guard(lambda: any(truth(item, at, self) for item in self.args))
+        values = at.value(self.args)
+        return self.guard(lambda: any(truth(item, at, self) for item in values))

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from calor.server.template.files import NotText, refusal
 from calor.server.template.functions.base import Evaluation, Function, Refused, Site, is_call
-from calor.server.template.model import Reference
+from calor.server.template.model import DeletionPolicy, Reference
 from calor.server.template.nearest import did_you_mean
 from calor.server.template.source import Path
 from calor.server.template.values import UNKNOWN, Plain, Secret, has_unknown, plain, reveal, shape
@@ -260,7 +260,7 @@ class ResourceFacade(Function):
         if at.facade is None:
             raise Refused("works only in a template that implements a resource.")
         fact = self.facts[args]
-        return at.facade.get(fact, None if fact == "deletion_policy" else {})
+        return at.facade.get(fact, DeletionPolicy.DELETE.value if fact == "deletion_policy" else {})
 
 
 class CfnResourceFacade(ResourceFacade):

@@ -296,15 +296,22 @@ class MakeUrl(Function):
         scheme = _part(args, "scheme")
         if ":" in scheme:
             raise Refused("the scheme must not have a colon.")
-        authority, path, query = _authority(args), _part(args, "path"), _query(args.get("query"))
-        fragment = quoted(_part(args, "fragment")) if args.get("fragment") else ""
+        authority, path, query = _authority(args), _part(args, "path"), _query(args.get("query", {}))
+        fragment = quoted(_part(args, "fragment"))
         url = f"{scheme}:" if scheme else ""
-        if authority or (scheme == "file" and path.startswith("/")):
+        if authority or (scheme in _WITH_AUTHORITY and not path.startswith("//")):
             url += f"//{authority}"
             if path and not path.startswith("/"):
                 path = f"/{path}"
         url += quoted(path)
         return url + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
+
+
+_WITH_AUTHORITY = frozenset(
+    "ftp http gopher nntp telnet imap wais file mms https shttp snews prospero rtsp rtspu rsync svn svn+ssh sftp nfs git"  # noqa: SIM905
+    " git+ssh ws wss".split()
+)
+"""Schemes whose URLs have two slashes even where no host follows."""
 
 
 def _part(args: Mapping[str, Any], key: str) -> str:
@@ -316,10 +323,10 @@ def _part(args: Mapping[str, Any], key: str) -> str:
 
 def _authority(args: Mapping[str, Any]) -> str:
     host, user = _part(args, "host"), quoted(_part(args, "username"), "")
-    password, port = quoted(_part(args, "password"), ""), args.get("port")
+    password, port = quoted(_part(args, "password"), ""), args.get("port", "")
     host = quoted(host, safe="[]:")
     text = f"[{host}]" if ":" in host and not host.startswith("[") else host
-    if port not in (None, ""):
+    if port != "":
         _check_port(port)
         text += f":{port}"
     if user or password:
@@ -337,8 +344,6 @@ def _check_port(port: Any) -> None:
 
 
 def _query(query: Any) -> str:
-    if not query:
-        return ""
     if not isinstance(query, Mapping):
         raise Refused(f"'query' must be a map, not {shape(query)}.")
     pairs = (f"{quoted(str(key))}={quoted(str(value))}" for key, value in query.items())
