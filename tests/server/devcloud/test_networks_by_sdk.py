@@ -80,6 +80,21 @@ def test_what_is_in_use_cannot_be_deleted(demo, net, subnet):
         demo.network.get_subnet(subnet.id)
 
 
+def test_routes_are_added_to_a_router_beside_others(dev_cloud, demo, net, subnet):
+    router = demo.network.create_router(name="r")
+    demo.network.add_interface_to_router(router, subnet_id=subnet.id)
+    hop = subnet.gateway_ip
+    one, other = ({"destination": f"192.168.{n}.0/24", "nexthop": hop} for n in (1, 2))
+    demo.network.add_extra_routes_to_router(router, {"router": {"routes": [one]}})
+    demo.network.add_extra_routes_to_router(router, {"router": {"routes": [one, other]}})
+    assert demo.network.get_router(router).routes == [one, other]
+    demo.network.remove_extra_routes_from_router(router, {"router": {"routes": [one]}})
+    assert demo.network.get_router(router).routes == [other]
+    lost = {"destination": "192.168.3.0/24", "nexthop": "203.0.113.1"}
+    with pytest.raises(BadRequestException):
+        demo.network.add_extra_routes_to_router(router, {"router": {"routes": [lost]}})
+
+
 def test_a_floating_ip_leads_through_a_router_to_a_port(dev_cloud, demo, net, subnet):
     public = demo.network.find_network("public", ignore_missing=False)
     port = demo.network.create_port(network_id=net.id)

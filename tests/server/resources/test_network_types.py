@@ -141,6 +141,26 @@ async def test_a_routers_leg_is_its_own_key(cloud: MemoryCloud, bench: Bench) ->
     assert leg.kind.translate({"router_id": "r", "port_id": "p"}) == {"router": "r", "port": "p"}
 
 
+async def test_a_set_of_routes_touches_no_others(cloud: MemoryCloud, bench: Bench) -> None:
+    router = str(await bench("OS::Neutron::Router").make())
+    others, mine, more = ({"destination": f"10.{n}.0.0/16", "nexthop": "10.9.0.1"} for n in (1, 2, 3))
+    cloud.records["router"][router]["routes"] = [others]
+    routes = bench("OS::Neutron::ExtraRouteSet")
+    with pytest.raises(ResourceFailed, match="already"):
+        await routes.make(router=router, routes=[others])
+    await routes.make(router=router, routes=[mine])
+    path = f"/routers/{router}/add_extraroutes"
+    assert cloud.calls[-1] == ("network", "put", path, {"router": {"routes": [mine]}})
+    cloud.records["router"][router]["routes"] = [others, mine]
+    await routes.change(router=router, routes=[more])
+    assert [(call[2].rsplit("/", 1)[1], call[3]["router"]["routes"]) for call in cloud.calls[-2:]] == [
+        ("remove_extraroutes", [mine]),
+        ("add_extraroutes", [more]),
+    ]
+    await routes.remove()
+    assert cloud.calls[-1][2:] == (f"/routers/{router}/remove_extraroutes", {"router": {"routes": [more]}})
+
+
 async def test_what_a_ports_replacement_needs_is_freed(cloud: MemoryCloud, bench: Bench) -> None:
     port = bench("OS::Neutron::Port")
     ident = await port.make(network="n", fixed_ips=[{"ip_address": "10.0.0.7"}])

@@ -31,6 +31,7 @@ from calor.server.resources.heat.stand_in import TestResource
 from calor.server.resources.heat.swift_signal import SwiftSignal, SwiftSignalHandle
 from calor.server.resources.heat.value import Nothing, Value
 from calor.server.resources.heat.wait_condition import WaitCondition, WaitConditionHandle
+from calor.server.resources.neutron.extra_route import ExtraRouteSet
 from calor.server.resources.neutron.floating_ip import FloatingIp, FloatingIpAssociation
 from calor.server.resources.neutron.net import Net
 from calor.server.resources.neutron.port import Port
@@ -70,6 +71,7 @@ BUILT_INS: tuple[type[ResourceType[Any]], ...] = (
     Port,
     Router,
     RouterInterface,
+    ExtraRouteSet,
     SecurityGroup,
     SecurityGroupRule,
     Subnet,

@@ -119,6 +119,22 @@ def _check_routes(call: Call, doc: Doc, routes: list[Doc]) -> None:
             raise bad(f"Invalid format for routes: {routes}, the nexthop is not connected with router", "InvalidRoutes")
 
 
+def add_routes(call: Call) -> Doc:
+    """Beside those that are there; one that is there already changes nothing."""
+    doc, wanted = own(call, ROUTER, call.path["id"]), call.part("router").get("routes") or []
+    _check_routes(call, doc, wanted)
+    return _routed(call, doc, [*doc["routes"], *(route for route in wanted if route not in doc["routes"])])
+
+
+def remove_routes(call: Call) -> Doc:
+    doc, gone = own(call, ROUTER, call.path["id"]), call.part("router").get("routes") or []
+    return _routed(call, doc, [route for route in doc["routes"] if route not in gone])
+
+
+def _routed(call: Call, doc: Doc, routes: list[Doc]) -> Doc:
+    return {"router": show(call, call.docs.put("router", changed(call, ROUTER, doc, {"routes": routes})))}
+
+
 def _subnets(docs: Documents, router_id: str) -> list[Doc]:
     ports = docs.where("port", device_id=router_id)
     idents = [fixed["subnet_id"] for port in ports for fixed in port["fixed_ips"]]
@@ -263,4 +279,6 @@ ROUTES = (
     delete("/v2.0/routers/{id}", remove),
     put("/v2.0/routers/{id}/add_router_interface", add_interface),
     put("/v2.0/routers/{id}/remove_router_interface", remove_interface),
+    put("/v2.0/routers/{id}/add_extraroutes", add_routes),
+    put("/v2.0/routers/{id}/remove_extraroutes", remove_routes),
 )

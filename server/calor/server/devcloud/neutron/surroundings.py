@@ -21,6 +21,7 @@ EXTENSIONS = {
     "external-net": "Neutron external network",
     "extra_dhcp_opt": "Neutron Extra DHCP options",
     "extraroute": "Neutron Extra Route",
+    "extraroute-atomic": "Atomically add/remove extra routes",
     "net-mtu": "Network MTU",
     "net-mtu-writable": "Network MTU (writable)",
     "port-security": "Port Security",
