@@ -85,7 +85,7 @@ def _fits(entry: Mapping[str, Any], case: str, wanted: Any, found: Found) -> boo
     if heat == "refuses" and wanted["error"].get("http_status") == 500:
         heat = "crashes"
     calor = "accepts" if found.refusal is None else "refuses"
-    if entry["heat"] != heat or entry["calor"] != calor:
+    if heat not in (entry["heat"] if isinstance(entry["heat"], list) else [entry["heat"]]) or entry["calor"] != calor:
         return False
     if "case" in entry and not re.search(entry["case"], case):
         return False

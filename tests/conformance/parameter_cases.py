@@ -6,7 +6,7 @@ from typing import Any
 
 from judging import Judge, Verdict, attempt
 
-from calor.server.engine.planning import previewing
+from calor.server.engine.planning import validating
 from calor.server.engine.revision.kinds import Kinds
 from calor.server.engine.revision.requests import Wish
 from calor.server.errors import BadRequest
@@ -146,7 +146,7 @@ def validate_output(case: Mapping[str, Any]) -> Any:
     template = template_of(case["template"])
     environment = parse_environment({"parameters": case["parameters"]})
     wish = Wish(case["template"], template, environment, {}, {})
-    answer = previewing.of_validate(wish, registry.installed(), 5, show_nested=False)
+    answer = validating.of_validate(wish, registry.installed(), 5, show_nested=False)
     (entry,) = answer["Parameters"].values()
     return entry
 

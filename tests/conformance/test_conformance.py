@@ -25,6 +25,13 @@ def test_heats_cases_agree(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the reference facts are not beside the checkout")
+def test_the_server_answers_as_heat_did() -> None:
+    done = run(SHARED / "reference" / "api-cases.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the corpus is not beside the checkout")
 def test_templates_in_use_read_as_heat_reads_them() -> None:
     done = run(SHARED / "corpus" / "expected.json")

@@ -1,5 +1,6 @@
 """Heat's JSON of stacks and outputs (api-routes.json, ``key_sets``)."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
@@ -9,6 +10,17 @@ from calor.server.engine.contract.views import OutputView, StackIdentity, StackV
 
 _NO_DESCRIPTION = "No description"
 _NO_OUTPUT_DESCRIPTION = "No description given"
+
+
+def changes(groups: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """What an update would change, by Heat's five groups."""
+    times = ("creation_time", "updated_time")
+    return {
+        "resource_changes": {
+            name: [{**entry, **{key: time_text(entry[key]) for key in times}} for entry in entries]
+            for name, entries in groups.items()
+        }
+    }
 
 
 def created(request: web.Request, stack: StackIdentity) -> dict[str, Any]:

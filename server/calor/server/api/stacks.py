@@ -104,14 +104,14 @@ async def preview_update(call: Call) -> web.Response:
     wanted = stack_requests.read_update(await call.body(), call.limits)
     nested = flag(call.request, "show_nested")
     changes = await call.services.stacks.preview_update(call.caller, *call.stack, wanted, show_nested=nested)
-    return json_answer({"resource_changes": changes})
+    return json_answer(stack_json.changes(changes))
 
 
 async def preview_update_patch(call: Call) -> web.Response:
     wanted = stack_requests.read_patch(await call.body(), call.limits)
     nested = flag(call.request, "show_nested")
     changes = await call.services.stacks.preview_update(call.caller, *call.stack, wanted, show_nested=nested)
-    return json_answer({"resource_changes": changes})
+    return json_answer(stack_json.changes(changes))
 
 
 async def delete(call: Call) -> web.Response:

@@ -5,34 +5,29 @@ incarnation, is unknown to those that refer to it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from calor.server.cloud.door import Cloud
 from calor.server.cloud.errors import CloudError
 from calor.server.engine.contract.plan_views import PlannedStep, PropertyChange
+from calor.server.engine.planning.inside import asked, drawn, unborn
 from calor.server.engine.reconcile.deciding import has_names, known_step, stays
-from calor.server.engine.reconcile.nested import facade_of
 from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.revision.blueprint import Blueprint, converted
-from calor.server.engine.revision.kinds import schema, typed
+from calor.server.engine.revision.kinds import schema
 from calor.server.engine.revision.revisions import Blueprints
 from calor.server.engine.revision.scope import StoredScope
-from calor.server.engine.revision.template_type import TemplateType
 from calor.server.errors import CalorError
 from calor.server.plan import Action as Do
 from calor.server.plan import Reason, Step
-from calor.server.resources.base import Incarnation, Nested, ResourceType
+from calor.server.resources.base import Nested, ResourceType
 from calor.server.store import queries
 from calor.server.store.rows import ResourceRow, StackRow
 from calor.server.store.states import Action, Status
 from calor.server.template import (
     UNKNOWN,
     DeletionPolicy,
-    has_unknown,
     mask,
-    parse_environment,
-    parse_template,
     plain,
     resolve,
     reveal,
@@ -222,29 +217,13 @@ class Planner:
         was = await self._former(child)
         members = [one.name for one in self._rows.get(child.id, ())] if child is not None else []
         try:
-            nested = self._asked(kind, name, row, want, was, members)
+            nested = asked(kind, name, want, row, was, members)
             if nested is None:
                 return []
-            drawn = self._drawn(child or stack, blueprint, name, row, nested)
+            inner = drawn(self._blueprints, self._tools.sealing, child or stack, blueprint, name, row, nested)
         except CalorError:  # what is wrong inside was told when the request was checked, or is known after create
             return []
-        return await self.of(child or _unborn(stack, name), drawn, here)
-
-    def _asked(
-        self,
-        kind: ResourceType[Any],
-        name: str,
-        row: ResourceRow | None,
-        want: Mapping[str, Any],
-        was: Nested | None,
-        members: Sequence[str],
-    ) -> Nested | None:
-        if has_unknown(want) and not isinstance(kind, TemplateType):
-            return None
-        given = {key: value for key, value in want.items() if not has_unknown(value)}
-        ident = "" if row is None else row.id
-        me = Incarnation(id=ident, name=name, type=kind.name, physical_name=name)
-        return kind.nested(me, typed(kind, given), was, list(dict.fromkeys(members)))
+        return await self.of(child or unborn(stack, name), inner, here)
 
     async def _former(self, child: StackRow | None) -> Nested | None:
         if child is None or child.revision_id is None:
@@ -254,21 +233,6 @@ class Planner:
             return None
         value = self._tools.sealing.value
         return Nested(template=value(row.template), parameters=value(row.parameters), file=row.template_file)
-
-    def _drawn(
-        self, child: StackRow, blueprint: Blueprint, name: str, row: ResourceRow | None, nested: Nested
-    ) -> Blueprint:
-        inner = blueprint.model.environment.nested(name)
-        if nested.environment is not None:
-            inner = replace(parse_environment(nested.environment), allowed=inner.allowed)
-        files = blueprint.files if nested.files is None else nested.files
-        template = parse_template(nested.template, file=nested.file or f"template of {name}")
-        given = {key: value for key, value in nested.parameters.items() if not has_unknown(value)}
-        metadata = {} if row is None else self._tools.sealing.value(row.meta) or {}
-        facade = facade_of(
-            blueprint, name, metadata, DeletionPolicy.DELETE.value if row is None else row.deletion_policy
-        )
-        return self._blueprints.draw(child, template, inner, given, files, facade, unknown=[], allow_missing=True)
 
     def _gone(self, blueprint: Blueprint, row: ResourceRow, path: tuple[str, ...], why: str) -> list[PlannedStep]:
         kind, here, retain = self._tools.registry.get(row.type), (*path, row.name), _retains(row)
@@ -345,8 +309,3 @@ def _sentence(reason: Reason) -> str:
     if reason.property and reason.forces_replacement:
         return f"the property {reason.property!r} cannot be updated in place"
     return reason.text
-
-
-def _unborn(stack: StackRow, name: str) -> StackRow:
-    """A child stack that does not exist: it has no rows."""
-    return replace(stack, id="", name=f"{stack.name}-{name}")

@@ -9,6 +9,7 @@ from calor.server.engine.reconcile.bench import Bench
 from calor.server.engine.reconcile.context import ResourceContext
 from calor.server.engine.revision.kinds import typed
 from calor.server.engine.revision.scope import key_of
+from calor.server.errors import BadRequest
 from calor.server.resources.base import ReferenceId, ResourceFailed, ResourceType
 from calor.server.resources.declare import attributes_of
 from calor.server.store.rows import ResourceRow
@@ -49,13 +50,19 @@ async def fetched(
     want: Any,
     paths: Iterable[tuple[Any, ...]],
 ) -> Mapping[str, Any]:
-    """``reference`` where the type has its own, ``names`` by attribute, ``paths`` of nested types by path. An
-    attribute that cannot be had is left out; who refers to it sees None."""
+    """``reference`` where the type has its own, ``names`` by attribute, ``paths`` of nested types by path. Who refers
+    to an attribute that cannot be had sees None; of one that there cannot be (a member that a group does not have)
+    ``faults`` says why, by path, to whoever asks for it."""
     names: dict[str, Any] = {}
     by_path: dict[str, Any] = {}
+    faults: dict[str, str] = {}
     for path in paths:
         if kind.is_nested:
-            by_path[key_of(path)] = await _tried(row, path, bench.children.attribute(bench, row, kind, at, want, path))
+            key = key_of(path)
+            try:
+                by_path[key] = await _tried(row, path, bench.children.attribute(bench, row, kind, at, want, path))
+            except BadRequest as error:
+                faults[key] = error.detail
             continue
         for name in [str(path[0])] if path else list(kind.attributes):
             if name not in names and (kind.any_attributes or name in attributes_of(kind)):
@@ -67,6 +74,8 @@ async def fetched(
         found["names"] = names
     if by_path:
         found["paths"] = by_path
+    if faults:
+        found["faults"] = faults
     return found
 
 

@@ -195,5 +195,5 @@ def known_step(
 def has_attributes(bench: Bench, row: ResourceRow, paths: Iterable[tuple[Any, ...]]) -> bool:
     """Whether all that the revision refers to is stored."""
     known = bench.tools.sealing.value(row.attributes) or {}
-    names, by_path = known.get("names", {}), known.get("paths", {})
+    names, by_path = known.get("names", {}), known.get("paths", {}).keys() | known.get("faults", {}).keys()
     return all((path[0] in names if path else bool(names)) or key_of(path) in by_path for path in paths)

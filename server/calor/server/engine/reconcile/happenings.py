@@ -4,6 +4,7 @@ import uuid
 from datetime import datetime
 
 from calor.server.engine.durable.reasons import bounded
+from calor.server.engine.revision.naming import physical_name
 from calor.server.store.models import Event
 from calor.server.store.rows import ResourceRow, StackRow
 from calor.server.store.states import Action, Status
@@ -11,6 +12,7 @@ from calor.server.store.writes import Insert
 
 STACK_TYPE = "OS::Heat::Stack"
 STATE_CHANGED = "state changed"
+NAME_LIMIT = 255
 
 
 def of_stack(stack: StackRow, action: Action, status: Status, reason: str, at: datetime) -> Insert:
@@ -25,7 +27,9 @@ def of_resource(
     at: datetime,
     reason: str = STATE_CHANGED,
 ) -> Insert:
-    return event(stack, row.name, row.type, row.physical_id, action, status, reason, at)
+    """Of what has no id in the cloud yet, the event has the name that it will be known by there, as Heat's."""
+    known = row.physical_id or physical_name(stack.name, row.name, row.id, NAME_LIMIT)
+    return event(stack, row.name, row.type, known, action, status, reason, at)
 
 
 def event(

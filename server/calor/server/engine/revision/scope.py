@@ -6,6 +6,7 @@ from typing import Any
 
 from calor.server.engine.durable.sealing import Sealing
 from calor.server.engine.revision.naming import physical_name
+from calor.server.errors import BadRequest
 from calor.server.resources.base import ReferenceId, ResourceType
 from calor.server.store.rows import ResourceRow
 
@@ -61,10 +62,13 @@ class StoredScope:
         return reference_of(self._kinds[name], row, self._stack_name, self._attributes(row))
 
     def attribute(self, name: str, path: Sequence[Any]) -> Any:
+        """Raises `BadRequest` where the resource has said that there cannot be such an attribute."""
         row = self._current.get(name)
         if row is None:
             return None
         known = self._attributes(row)
+        if (fault := known.get("faults", {}).get(key_of(path))) is not None:
+            raise BadRequest(fault)
         if not path:
             return dict(known.get("names", {}))
         if path[0] in known.get("names", {}):

@@ -9,6 +9,7 @@ from calor.server.engine.contract.views import ResourceTypeView, ServiceView
 from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.revision.kinds import schema
 from calor.server.engine.services import languages
+from calor.server.engine.services.type_templates import cfn_template, hot_template
 from calor.server.errors import BadRequest, EntityNotFound
 from calor.server.resources.base import ResourceType
 from calor.server.resources.declare import attributes_of
@@ -18,7 +19,6 @@ from calor.server.template.properties import (
     AttributeSchema,
     Constraint,
     Custom,
-    Kind,
     Length,
     Modulo,
     Pattern,
@@ -54,23 +54,8 @@ class CatalogueService:
         if template_type not in ("cfn", "hot"):
             raise BadRequest(f"Template type is not supported: {template_type}.")
         view = self.type(name)
-        parameters, properties = {}, {}
-        for prop, one in view.properties.items():
-            parameters[prop] = _parameter(one)
-            properties[prop] = {"get_param": prop}
-        return {
-            "heat_template_version": "2021-04-16",
-            "description": f"Initial template of {name}",
-            "parameters": parameters,
-            "resources": {name.rpartition("::")[2]: {"type": name, "properties": properties}},
-            "outputs": {
-                attribute: {
-                    "description": schema.get("description", ""),
-                    "value": {"get_attr": [name.rpartition("::")[2], attribute]},
-                }
-                for attribute, schema in view.attributes.items()
-            },
-        }
+        written = cfn_template if template_type == "cfn" else hot_template
+        return written(name, view.properties, view.attributes)
 
     def template_versions(self) -> Sequence[Mapping[str, Any]]:
         return languages.versions()
@@ -160,26 +145,4 @@ def _attribute(schema: AttributeSchema) -> dict[str, Any]:
         entry["type"] = schema.kind.value
     if schema.description:
         entry["description"] = schema.description
-    return entry
-
-
-_PARAMETERS = {
-    Kind.STRING.value: "string",
-    Kind.INTEGER.value: "number",
-    Kind.NUMBER.value: "number",
-    Kind.BOOLEAN.value: "boolean",
-    Kind.LIST.value: "comma_delimited_list",
-    Kind.MAP.value: "json",
-    Kind.ANY.value: "string",
-}
-
-
-def _parameter(schema: Mapping[str, Any]) -> dict[str, Any]:
-    entry: dict[str, Any] = {"type": _PARAMETERS[schema["type"]]}
-    if schema.get("description"):
-        entry["description"] = schema["description"]
-    if "default" in schema:
-        entry["default"] = schema["default"]
-    elif not schema["required"]:
-        entry["default"] = ""
     return entry

@@ -57,7 +57,8 @@ class EventService:
         if known is None:
             return view
         properties = self._tools.sealing.value(known.properties or known.pending) or {}
-        return dataclasses.replace(view, properties=mask(properties, presenting.HIDDEN))
+        given = {key: value for key, value in properties.items() if value is not None}
+        return dataclasses.replace(view, properties=mask(given, presenting.HIDDEN))
 
     async def _below(self, stack: StackRow, depth: int) -> dict[str, StackRow]:
         """The stacks nested in one, down to a depth; deleted ones too, for their events are still there."""

@@ -6,23 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calor.server.engine.contract.views import ResourceView
-from calor.server.engine.reconcile import attributes, breakpoints, happenings, reading
-from calor.server.engine.reconcile.bench import Bench
-from calor.server.engine.reconcile.context import ResourceContext
+from calor.server.engine.reconcile import breakpoints, happenings
 from calor.server.engine.reconcile.receiving import Receiver
 from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.reconcile.trees import Trees
-from calor.server.engine.revision.kinds import typed
 from calor.server.engine.revision.revisions import Blueprints
-from calor.server.engine.revision.template_type import TemplateType
 from calor.server.engine.services import presenting
 from calor.server.engine.services.finding import Finder, missing_resource
-from calor.server.engine.services.run_viewing import hidden
-from calor.server.errors import BadRequest, CalorError
+from calor.server.engine.services.live_attributes import LiveAttributes
 from calor.server.identity import Caller
-from calor.server.resources.base import ResourceType
-from calor.server.resources.declare import attributes_of
-from calor.server.store import guest_queries, queries
+from calor.server.store import queries
 from calor.server.store.rows import ResourceRow, StackRow
 from calor.server.store.states import Action, Status
 from calor.server.template import mask
@@ -38,6 +31,7 @@ class ResourceService:
         self._trees = trees
         self._blueprints = blueprints
         self._receiver = receiver
+        self._live = LiveAttributes(tools, blueprints)
         self._find = Finder(tools.database)
 
     async def list(
@@ -62,10 +56,21 @@ class ResourceService:
             below: list[tuple[StackRow, str | None]] = []
             for one, parent in level:
                 rows = by_stack.get(one.id, [])
-                views += await self._views(one, rows, parent, brief=not detail)
+                found = await self._views(one, rows, parent, brief=not detail)
+                views += await self._with_attributes(one, rows, found) if detail else found
                 below += [(stacks[row.child_id], row.name) for row in rows if row.child_id in stacks]
             level, depth = below, depth + 1  # type: ignore[assignment]  # the first level has no parent resource
         return [view for view in views if _passes(view, filters)]
+
+    async def _with_attributes(
+        self, stack: StackRow, rows: Sequence[ResourceRow], views: Sequence[ResourceView]
+    ) -> Sequence[ResourceView]:
+        living = [row for row in presenting.shown_rows(rows) if row.action is not Action.DELETE]
+        if not living or stack.revision_id is None:
+            return views
+        known = zip((row.name for row in living), await self._live.of(stack, living), strict=True)
+        found = dict(known)
+        return [dataclasses.replace(view, attributes=found.get(view.name, {})) for view in views]
 
     async def show(
         self, caller: Caller, name: str, ident: str, resource: str, *, with_attr: Sequence[str]
@@ -79,7 +84,8 @@ class ResourceService:
         row = next((one for one in presenting.shown_rows(rows) if one.name == resource), None)
         if row is None or row.action is Action.DELETE or stack.revision_id is None:
             return view
-        return dataclasses.replace(view, attributes=await self._live(stack, row, with_attr))
+        (found,) = await self._live.of(stack, [row], with_attr)
+        return dataclasses.replace(view, attributes=found)
 
     async def metadata(self, caller: Caller, name: str, ident: str, resource: str) -> Mapping[str, Any]:
         stack = await self._find.stack(caller, name, ident)
@@ -140,45 +146,6 @@ class ResourceService:
                 needed_by = blueprint.graph.required_by(name)
                 found.append(presenting.not_yet(name, definition.type, stack, needed_by))
         return found
-
-    async def _live(self, stack: StackRow, row: ResourceRow, also: Sequence[str]) -> Mapping[str, Any]:
-        """All attributes, asked now. What cannot be had is null."""
-        try:
-            bench = await reading.bench_of(self._tools, self._blueprints, stack)
-        except CalorError as error:
-            log.info("attributes cannot be read", extra={"resource": row.name, "error": error.detail})
-            return {}
-        kind = bench.kind(row)
-        if kind is None or row.id not in bench.tree.rows:
-            return {}
-        names = list(attributes_of(kind)) + [name for name in also if name not in attributes_of(kind)]
-        properties = self._tools.sealing.value(row.properties or row.pending) or {}
-        want = typed(kind, properties)
-        at = bench.context(row, kind)
-        if kind.is_nested:
-            members = {name: await self._of_nested(bench, kind, at, row, want, name) for name in names}
-            return members if isinstance(kind, TemplateType) else await self._without_secrets(row, members)
-        found = await attributes.fetched(bench, kind, at, row, want, [(name,) for name in names])
-        shown = presenting.concealed(found.get("names", {}), properties)
-        run = await self._tools.deployments.row(row.physical_id) if row.physical_id else None
-        return shown if run is None else hidden(shown, await self._tools.secrets.of(run))
-
-    async def _without_secrets(self, row: ResourceRow, shown: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The attributes of a group, whose members' runs may have printed what went into them."""
-        below = await guest_queries.deployments_of_stacks(self._tools.database, [row.child_id or ""])
-        for run in below:
-            shown = hidden(shown, await self._tools.secrets.of(run))
-        return shown
-
-    async def _of_nested(
-        self, bench: Bench, kind: ResourceType[Any], at: ResourceContext, row: ResourceRow, want: Any, name: str
-    ) -> Any:
-        """Null also for an attribute that is one only with a path (a group's ``attributes``)."""
-        try:
-            found = await attributes.fetched(bench, kind, at, row, want, [(name,)])
-        except BadRequest:
-            return None
-        return next(iter(found.get("paths", {}).values()), None)
 
 
 def _passes(view: ResourceView, filters: Mapping[str, Sequence[str]]) -> bool:

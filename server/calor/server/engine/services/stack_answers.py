@@ -1,10 +1,12 @@
 """What the API asks of stacks without changing them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from calor.server.engine.contract.views import OutputView, StackIdentity, StackQuery, StackRequest, StackView
-from calor.server.engine.planning import previewing
+from calor.server.engine.planning import validating
+from calor.server.engine.planning.previews import NO_ID, Previews
 from calor.server.engine.reconcile import outputs, reading
 from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.revision import requests
@@ -25,6 +27,7 @@ class StackAnswers:
     def __init__(self, tools: Tools, blueprints: Blueprints) -> None:
         self._tools = tools
         self._blueprints = blueprints
+        self._previews = Previews(tools, blueprints)
         self._checks = Checks(tools, blueprints)
         self._find = Finder(tools.database)
 
@@ -32,9 +35,10 @@ class StackAnswers:
         requests.check_name(request.name)
         request = await containers.filled(self._tools, caller, request)
         wish = await self._tools.gate.read(request)
-        stack = requests.fresh_stack(caller, request, wish, self._tools.clock.now(), self._tools.settings)
+        fresh = requests.fresh_stack(caller, request, wish, self._tools.clock.now(), self._tools.settings)
+        stack = replace(fresh, id=NO_ID)
         blueprint, _ = await self._checks.checked(caller, stack, wish)
-        return previewing.of_create(stack, blueprint)
+        return self._previews.of_create(stack, blueprint)
 
     async def validate(self, caller: Caller, request: StackRequest, *, show_nested: bool) -> Mapping[str, Any]:
         request = await containers.filled(self._tools, caller, request)
@@ -42,7 +46,7 @@ class StackAnswers:
         depth = self._tools.settings.max_nested_stack_depth
         registry = self._tools.registry
         answer = await self._tools.gate.beside(
-            wish, lambda: previewing.of_validate(wish, registry, depth, show_nested=show_nested)
+            wish, lambda: validating.of_validate(wish, registry, depth, show_nested=show_nested)
         )
         return {**answer, "Translation": wish.source} if is_tosca(request.template) else answer
 
@@ -52,7 +56,7 @@ class StackAnswers:
         stack = await self._find.stack(caller, name, ident)
         wish = await self._checks.wish(caller, stack, request)
         blueprint, _ = await self._checks.checked(caller, stack, wish)
-        return await previewing.of_update(self._tools, stack, blueprint)
+        return await self._previews.of_update(stack, blueprint, show_nested=show_nested)
 
     async def identify(self, caller: Caller, name_or_id: str) -> StackIdentity:
         return presenting.identity(await self._find.by_name_or_id(caller, name_or_id))
@@ -86,7 +90,7 @@ class StackAnswers:
 
     async def environment(self, caller: Caller, name: str, ident: str) -> Mapping[str, Any]:
         row = await self._stored_revision(caller, name, ident)
-        return previewing.environment(row, self._tools.sealing)
+        return validating.environment(row, self._tools.sealing)
 
     async def files(self, caller: Caller, name: str, ident: str) -> Mapping[str, str]:
         return await self._blueprints.files(await self._stored_revision(caller, name, ident))

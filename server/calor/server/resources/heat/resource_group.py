@@ -48,6 +48,7 @@ class ResourceGroup(ResourceType[ResourceGroupProps]):
     support = Support(since="2014.1")
     supports = frozenset({"check", "suspend", "resume"})
     is_nested = True
+    handed_on = frozenset({"resource_def"})
     any_attributes = True
     update_policy: ClassVar[Mapping[str, PropertySchema]] = batch_rules("5.0.0", in_service=True)
     attributes = attributes(
