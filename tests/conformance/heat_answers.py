@@ -180,6 +180,7 @@ def of_merge(case: Any) -> Any:
 def of_validate_output(case: Any) -> Any:
     settings = environment.Environment({"parameters": case["parameters"]})
     made = inside_heat.stack_of(template_of(case["template"]), settings, strict_validate=False)
+    made.validate(validate_res_tmpl_only=True)
     (shown,) = (one for name, one in made.parameters.params.items() if "::" not in name)
     return api.format_validate_parameter(shown)
 

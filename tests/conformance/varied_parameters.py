@@ -15,7 +15,7 @@ CFN_KINDS = {
     "json": "Json",
 }
 VALUES: Mapping[str, Sequence[Any]] = {
-    "string": ("", "a", "abc", "7", 7, 2.5, True, None, "a b", "ü", " x ", "abc\n", ["a"], {"a": 1}, "12345", "ABC"),
+    "string": ("", "a", "abc", "7", 7, 2.5, True, None, "a b", "ü", " x ", "abc\n", "12345", "ABC"),
     "number": (0, 1, 5, -3, 2.5, "7", "2.50", " 7", "1e3", "x", "", True, None, "0x10", 10**20, [1], "nan", "1_0"),
     "boolean": (True, False, "true", "False", "yes", "off", "0", "1", 0, 1, 2, "x", "", None, " t ", 1.0, [True]),
     "comma_delimited_list": (
@@ -120,11 +120,11 @@ def declaration(dice: random.Random, kind: str) -> dict[str, Any]:
         if dice.random() < 0.12:
             found[key] = dice.choice((True, False, "true", "false", "yes"))
     if dice.random() < 0.1:
-        found["label"] = dice.choice(("L", "", None, 5))
+        found["label"] = dice.choice(("L", "", None))
     if dice.random() < 0.1:
-        found["description"] = dice.choice(("D", "", None, 5))
+        found["description"] = dice.choice(("D", "", None))
     if dice.random() < 0.05:
-        found["tags"] = dice.choice((["t"], [], "t", [1], None))
+        found["tags"] = dice.choice((["t"], [], "t", None))
     if dice.random() < 0.04:
         found[dice.choice(("zz", "type", "constraints"))] = dice.choice((None, 1, "x", []))
     return found
@@ -193,7 +193,7 @@ def shown(dice: random.Random) -> dict[str, Any]:
 
 
 MERGED: Mapping[str, tuple[str, Sequence[Any]]] = {
-    "s": ("string", ("x", "", 5, None, "y")),
+    "s": ("string", ("x", "", 5, "y")),
     "n": ("number", (1, "2", None, 2.5)),
     "b": ("boolean", (True, "false", None)),
     "l": ("comma_delimited_list", ("a,b", ["c"], "", [], None, ["a", 1], "a")),
@@ -250,10 +250,10 @@ def _environment(dice: random.Random) -> dict[str, Any]:
 
 
 SECTIONS: Mapping[str, Sequence[Any]] = {
-    "parameters": ({"a": 1}, {}, None, [], "x", {"a": None}, {1: 2}),
-    "parameter_defaults": ({"a": "x"}, {}, None, 5),
+    "parameters": ({"a": 1}, {}, None, {"a": None}, {1: 2}),
+    "parameter_defaults": ({"a": "x"}, {}, None),
     "resource_registry": ({"A": "b.yaml"}, {}, None, {"A": None}, {"resources": {"r": {"hooks": "pre-create"}}}),
-    "encrypted_param_names": (["a"], [], None, "a"),
+    "encrypted_param_names": (["a"], [], None),
     "event_sinks": ([], [{"type": "zaqar-queue", "target": "q"}], None),
     "parameter_merge_strategies": ({"a": "merge"}, {}, None),
     "zz": (1,),

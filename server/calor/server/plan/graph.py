@@ -66,9 +66,11 @@ def explicit(facts: Facts, edges: Edges) -> None:
 
 
 def implicit(facts: Facts, edges: Edges) -> None:
-    """``get_resource`` and ``get_attr`` in properties and metadata."""
+    """``get_resource`` and ``get_attr`` in properties and metadata; what is there already (``external_id``) needs
+    nothing."""
     for name, resource in facts.model.resources.items():
-        edges[name].update(use for use in _uses(resource))
+        if resource.external_id is None:
+            edges[name].update(use for use in _uses(resource))
 
 
 def _uses(resource: ResourceDefinition) -> Iterator[str]:
