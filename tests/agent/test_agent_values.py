@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calor.agent import attempts, deployments, durable, hooks, outputs, places, runs, settings, withdrawal
+from calor.agent import attempts, deployments, hooks, outputs, places, runs, settings, withdrawal
 from calor.agent.backoff import Backoff
+from calor.cfntools import durable
 
 
 def test_a_deployment_without_our_part_is_known_by_its_config():

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from calor.agent import durable
+from calor.cfntools import durable
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Any, Callable, List, Optional
 
-from calor.agent import boots, durable, sources, verdict
+from calor.agent import boots, sources, verdict
 from calor.agent.backoff import Backoff
 from calor.agent.beats import Beats
 from calor.agent.collecting import Collector
@@ -21,7 +21,7 @@ from calor.agent.runs import Runs
 from calor.agent.settings import Settings
 from calor.agent.streams import Streams
 from calor.agent.worker import Worker
-from calor.cfntools import httpclient
+from calor.cfntools import durable, httpclient
 
 log = logging.getLogger("calor.agent")
 

@@ -11,7 +11,8 @@ import signal
 import time
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from calor.agent import boots, durable, outputs, processes, resuming, steps
+from calor.agent import boots, outputs, processes, resuming, steps
+from calor.cfntools import durable
 
 FINISHED = "finished"
 INTERRUPTED = "interrupted"

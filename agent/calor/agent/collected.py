@@ -10,13 +10,13 @@ import logging
 import os
 from typing import Any, Dict, List, Optional
 
-from calor.agent import durable, metadata_files, polled
+from calor.agent import metadata_files, polled
 from calor.agent.collecting import Collection, Collector
 from calor.agent.collectors import EC2_URL, LOCAL_DATA, Ec2, HeatLocal, Local, documents
 from calor.agent.deployments import Deployment, parse_all
 from calor.agent.identity import NotEnrolled, Refused
 from calor.agent.places import Places
-from calor.cfntools import httpclient, tls
+from calor.cfntools import durable, httpclient, tls
 
 log = logging.getLogger("calor.agent.collected")
 

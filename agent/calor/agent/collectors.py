@@ -5,11 +5,10 @@ import os
 import stat
 from typing import Any, Dict, List
 
-from calor.agent import durable
 from calor.agent.identity import Refused
 from calor.agent.places import Places
 from calor.agent.polled import Polled
-from calor.cfntools import httpclient
+from calor.cfntools import durable, httpclient
 
 LOCAL_DATA = "/var/lib/os-collect-config/local-data"
 EC2_URL = "http://169.254.169.254/latest/meta-data"

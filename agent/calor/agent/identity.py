@@ -8,9 +8,8 @@ import threading
 import time
 from typing import Any, Dict, Optional
 
-from calor.agent import durable
 from calor.agent.settings import Settings
-from calor.cfntools import httpclient
+from calor.cfntools import durable, httpclient
 from calor.cfntools.digest import sha256_hex
 
 log = logging.getLogger("calor.agent.identity")

@@ -4,9 +4,9 @@ import json
 import os
 from typing import Any, Dict, Iterable, List
 
-from calor.agent import durable
 from calor.agent.deployments import Deployment
 from calor.agent.places import Places
+from calor.cfntools import durable
 
 FILE_LIST = "/var/lib/os-collect-config/os_config_files.json"
 FALLBACK = (

@@ -5,7 +5,7 @@ import os
 import threading
 from typing import Any, Dict, List, Optional
 
-from calor.agent import durable, signals
+from calor.agent import signals
 from calor.agent.attempts import Outcome
 from calor.agent.backoff import Backoff
 from calor.agent.deployments import Deployment
@@ -14,7 +14,7 @@ from calor.agent.native import Link
 from calor.agent.runs import Run, Runs
 from calor.agent.settings import Settings
 from calor.agent.streams import Streams
-from calor.cfntools import httpclient
+from calor.cfntools import durable, httpclient
 
 log = logging.getLogger("calor.agent.outbox")
 

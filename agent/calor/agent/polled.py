@@ -5,11 +5,11 @@ import os
 from typing import Any, Dict, List, Optional, Tuple
 from urllib.parse import quote
 
-from calor.agent import durable, keystone, queues
+from calor.agent import keystone, queues
 from calor.agent.collecting import Collection, Collector
 from calor.agent.deployments import parse_all
 from calor.agent.identity import Refused
-from calor.cfntools import ec2, httpclient, tls
+from calor.cfntools import durable, ec2, httpclient, tls
 
 
 class Polled(Collector):

@@ -4,9 +4,9 @@ import os
 import sys
 from typing import Iterator, Optional
 
-from calor.agent import durable
 from calor.agent.places import Places
 from calor.agent.runs import Run, Runs
+from calor.cfntools import durable
 
 
 def status(places: Places) -> int:

@@ -10,7 +10,7 @@ import os
 import subprocess
 from typing import List, Mapping
 
-from calor.agent import durable
+from calor.cfntools import durable
 
 VARIABLE = "CALOR_RESUME_FILE"
 COUNT = "CALOR_REBOOTS"

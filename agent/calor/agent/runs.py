@@ -7,9 +7,10 @@ A run is over when its result lies in the outbox or has been reported; neither i
 import os
 from typing import List, Optional
 
-from calor.agent import durable, outputs
+from calor.agent import outputs
 from calor.agent.attempts import Attempt
 from calor.agent.deployments import Deployment, parse
+from calor.cfntools import durable
 
 KEEP = 200
 

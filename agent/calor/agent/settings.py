@@ -2,8 +2,7 @@
 
 from typing import Any, Dict, Mapping, NamedTuple, Optional
 
-from calor.agent import durable
-from calor.cfntools import tls
+from calor.cfntools import durable, tls
 
 VARIABLES = {
     "CALOR_SERVER": "server",

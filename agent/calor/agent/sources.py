@@ -5,12 +5,11 @@ import os
 import time
 from typing import List, Optional
 
-from calor.agent import durable
 from calor.agent.collecting import Collection, Collector
 from calor.agent.native import Link, Native
 from calor.agent.places import Places
 from calor.agent.settings import Settings
-from calor.cfntools import tls
+from calor.cfntools import durable, tls
 
 log = logging.getLogger("calor.agent.sources")
 

@@ -8,12 +8,12 @@ import os
 import threading
 from typing import Any, Dict, List
 
-from calor.agent import durable, outputs
+from calor.agent import outputs
 from calor.agent.backoff import Backoff
 from calor.agent.identity import NotEnrolled, Refused
 from calor.agent.native import Link
 from calor.agent.places import Places
-from calor.cfntools import httpclient
+from calor.cfntools import durable, httpclient
 
 log = logging.getLogger("calor.agent.verdict")
 

@@ -10,10 +10,11 @@ import subprocess
 import time
 from typing import Dict, List, Mapping, Optional
 
-from calor.agent import durable, launching
+from calor.agent import launching
 from calor.agent.deployments import Deployment, choose
 from calor.agent.places import Places
 from calor.agent.runs import Run, Runs
+from calor.cfntools import durable
 
 log = logging.getLogger("calor.agent.withdrawal")
 

@@ -7,8 +7,9 @@ import os
 import pkgutil
 from typing import Any, Dict, List, Optional, Tuple
 
-from calor.agent import durable, outputs
+from calor.agent import outputs
 from calor.agent.hooks import ansible_options, ansible_output, ansible_project, ansible_runner, contract
+from calor.cfntools import durable
 
 FAILURES = "ansible-failures"
 STATS = "ansible-stats"

@@ -5,8 +5,9 @@ import os
 import shlex
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from calor.agent import durable, steps
+from calor.agent import steps
 from calor.agent.hooks import compose_format, contract, working, yaml_text
+from calor.cfntools import durable
 
 PACKAGES = "package docker-compose, docker-compose-plugin or podman-compose"
 

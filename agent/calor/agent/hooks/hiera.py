@@ -5,9 +5,9 @@ import shlex
 import sys
 from typing import Any, List
 
-from calor.agent import durable
 from calor.agent.hooks import contract, working
 from calor.agent.hooks.json_file import pretty
+from calor.cfntools import durable
 
 CHECK = "os-apply-config --key hiera.datafiles --type raw --key-default empty"
 VERSION_3 = "\n---\n:backends:\n  - json\n:json:\n  :datadir: {}\n:hierarchy:\n"

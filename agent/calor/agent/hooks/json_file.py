@@ -4,8 +4,8 @@ import json
 import os
 from typing import Any
 
-from calor.agent import durable
 from calor.agent.hooks import contract, working
+from calor.cfntools import durable
 
 
 class JsonFile(working.Working):

@@ -7,9 +7,10 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Set
 
-from calor.agent import durable, steps
+from calor.agent import steps
 from calor.agent.hooks import contract, working
 from calor.agent.hooks.containers import Engine
+from calor.cfntools import durable
 
 
 class Kubelet(working.Working):
