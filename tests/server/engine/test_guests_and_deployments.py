@@ -44,6 +44,23 @@ async def test_deployments_that_are_ready_together_are_seen_together_in_name_ord
     assert await hosts.orchestrator.guests.deployments(who, since=found.version, wait=0.05) is None
 
 
+async def test_a_servers_metadata_shows_its_deployments_to_its_users(hosts: Any) -> None:
+    """As in Heat (heat-tempest-plugin, test_server_software_config): before they run and after."""
+    stack = await hosts.create("seen", deployed(2))
+    who, _ = await guest_of(hosts, stack)
+    found = await polled(hosts, who)
+
+    async def seen() -> Any:
+        return await hosts.orchestrator.resources.metadata(USER, stack.name, stack.id, "host")
+
+    before = await seen()
+    assert [one["name"] for one in before["deployments"]] == ["step-8", "step-9"]
+    for index in range(2):
+        await hosts.orchestrator.guests.result(who, result_of(found, index))
+    await hosts.reached(stack, "CREATE_COMPLETE")
+    assert (await seen())["deployments"] == before["deployments"]
+
+
 async def test_a_failed_run_shows_its_code_and_last_lines(hosts: Any) -> None:
     stack = await hosts.create("bad", deployed())
     who, _ = await guest_of(hosts, stack)

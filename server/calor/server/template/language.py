@@ -96,7 +96,7 @@ def _dialect(root: Mapping[Any, Any], faults: Faults) -> Dialect:
     known = ", ".join([*versions, *(RELEASES if found[0] == "heat_template_version" else ())])
     near = did_you_mean(str(version), [*versions, *RELEASES])
     faults.add(
-        f"The version {version!r} is not known{near}; known are {known}.",
+        f"The template version is invalid: {version!r} is not known{near}; known are {known}.",
         (found[0],),
         value=True,
         code="template-version",

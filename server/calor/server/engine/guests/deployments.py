@@ -259,10 +259,14 @@ class StoredDeployments:
         return f"{said} Last output: {last}" if last else said
 
     async def heat_json(self, server_id: str) -> list[dict[str, Any]]:
-        """The deployments of a server in Heat's JSON, in name order. Agents of others know no cancelling, and signal a
-        run on demand to the deployment that it is of: they see neither."""
+        """The deployments of a server in Heat's JSON, in name order."""
+        return [document for _, document in await self.heat_documents(server_id)]
+
+    async def heat_documents(self, server_id: str) -> Sequence[tuple[DeploymentRow, dict[str, Any]]]:
+        """Agents of others know no cancelling, and signal a run on demand to the deployment that it is of: they see
+        neither."""
         documents = await self._documents(server_id)
-        return [document for row, document in documents if row.source_id is None and row.cancelled_at is None]
+        return [(row, one) for row, one in documents if row.source_id is None and row.cancelled_at is None]
 
     async def native_json(self, server_id: str) -> list[dict[str, Any]]:
         """The same for our agent: with run ids."""

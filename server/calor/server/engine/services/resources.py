@@ -14,6 +14,7 @@ from calor.server.engine.revision.revisions import Blueprints
 from calor.server.engine.services import presenting
 from calor.server.engine.services.finding import Finder, missing_resource
 from calor.server.engine.services.live_attributes import LiveAttributes
+from calor.server.engine.services.run_viewing import hidden
 from calor.server.identity import Caller
 from calor.server.store import queries
 from calor.server.store.rows import ResourceRow, StackRow
@@ -90,7 +91,12 @@ class ResourceService:
     async def metadata(self, caller: Caller, name: str, ident: str, resource: str) -> Mapping[str, Any]:
         stack = await self._find.stack(caller, name, ident)
         row = await self._find.resource(stack, resource)
-        return mask(self._tools.sealing.value(row.meta) or {}, presenting.HIDDEN)  # type: ignore[no-any-return]  # a mapping stays one
+        known: Mapping[str, Any] = mask(self._tools.sealing.value(row.meta) or {}, presenting.HIDDEN)
+        documents = await self._tools.deployments.heat_documents(row.physical_id) if row.physical_id else ()
+        if not documents:
+            return known
+        shown = [hidden(document, await self._tools.secrets.of(run)) for run, document in documents]
+        return {**known, "deployments": shown}
 
     async def signal(self, caller: Caller, name: str, ident: str, resource: str, details: Mapping[str, Any]) -> None:
         stack = await self._find.stack(caller, name, ident)
