@@ -82,7 +82,8 @@ def stack(cloud: Any, tmp_path: Path) -> Iterator[Any]:
 
     def reach(name: str, template: dict[str, Any], *, fails: bool = False) -> dict[str, Any]:
         path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps({"heat_template_version": "2018-08-31", **template}))
+        version = {} if "HeatTemplateFormatVersion" in template else {"heat_template_version": "2018-08-31"}
+        path.write_text(json.dumps({**version, **template}))
         verb = "update" if name in begun else "create"
         if verb == "create":
             begun.append(name)

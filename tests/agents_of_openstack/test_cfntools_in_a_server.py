@@ -87,3 +87,64 @@ def test_init_signal_get_metadata_and_hup(cloud: Any, stack: Any, image: str) ->
     assert inside(passes).count("changed") == first, "nothing has changed: no action"
     stack("tools", template(image, "two"))
     assert inside(passes).count("changed") == first + 1
+
+
+BOOT = r"""#!/bin/sh
+cfn-init || exit 9
+cfn-signal -e 0 -r 'first' -d "`cat /srv/by-cfn-init`" -i one 'URL'
+cfn-signal -s true -i two 'URL'
+"""
+
+
+def in_hot(image: str) -> dict[str, Any]:
+    """CloudFormation's conditions in a HOT template, a server of Nova's."""
+    params = {"URL": {"get_resource": "Handle"}}
+    server = {
+        "image": image,
+        "flavor": "m1.small",
+        "networks": [{"network": "private"}],
+        "user_data": {"str_replace": {"template": BOOT, "params": params}},
+    }
+    waits = {"Handle": {"get_resource": "Handle"}, "Timeout": 200, "Count": 2}
+    return {
+        "resources": {
+            "Handle": {"type": "AWS::CloudFormation::WaitConditionHandle"},
+            "Condition": {"type": "AWS::CloudFormation::WaitCondition", "properties": waits},
+            "Server": {
+                "type": "OS::Nova::Server",
+                "metadata": {"AWS::CloudFormation::Init": INIT},
+                "properties": server,
+            },
+        },
+        "outputs": {"data": {"value": {"get_attr": ["Condition", "Data"]}}},
+    }
+
+
+def in_cfn(image: str) -> dict[str, Any]:
+    """All of it in the format of CloudFormation."""
+    values = {"URL": {"Ref": "Handle"}}
+    server = {"ImageId": image, "InstanceType": "m1.small", "UserData": {"Fn::Replace": [values, BOOT]}}
+    waits = {"Handle": {"Ref": "Handle"}, "Timeout": "200", "Count": "2"}
+    return {
+        "HeatTemplateFormatVersion": "2012-12-12",
+        "Resources": {
+            "Handle": {"Type": "AWS::CloudFormation::WaitConditionHandle"},
+            "Condition": {"Type": "AWS::CloudFormation::WaitCondition", "Properties": waits},
+            "Server": {
+                "Type": "AWS::EC2::Instance",
+                "Metadata": {"AWS::CloudFormation::Init": INIT},
+                "Properties": {**server, "SubnetId": "private-subnet"},
+            },
+        },
+        "Outputs": {"data": {"Value": {"Fn::GetAtt": ["Condition", "Data"]}}},
+    }
+
+
+@pytest.mark.parametrize("image", ["openstack-agents", "host"])
+@pytest.mark.parametrize("written", [in_hot, in_cfn])
+def test_init_and_signals_to_a_handle_of_cloudformations(stack: Any, image: str, written: Any) -> None:
+    """heat-cfntools' in the one image, ours in the other; the URL is what ``Ref`` gives."""
+    found = stack("conditions", written(image))
+    data = found["data"] if isinstance(found["data"], dict) else json.loads(found["data"])
+    assert data["one"] == "made by cfn-init"
+    assert set(data) == {"one", "two"}

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from calor.server.api.links import time_text
@@ -40,12 +39,12 @@ def run(view: RunView) -> dict[str, Any]:
         "step": view.step,
         "percent": view.percent,
         "last_output": view.last_output,
-        "last_output_time": _time(view.last_output_at),
+        "last_output_time": time_text(view.last_output_at),
         "asked_by": view.asked_by,
         "input_values": dict(view.input_values),
         "output_values": dict(view.output_values),
         "creation_time": time_text(view.created_at),
-        "updated_time": _time(view.updated_at),
+        "updated_time": time_text(view.updated_at),
     }
 
 
@@ -79,7 +78,7 @@ def _guest(view: GuestView) -> dict[str, Any]:
         "server_id": view.server_id,
         "state": view.state,
         "detail": view.detail,
-        "last_contact": _time(view.last_contact),
+        "last_contact": time_text(view.last_contact),
         "agent": view.agent,
         "cloud_init": dict(verdict) if verdict is not None else None,
     }
@@ -87,7 +86,3 @@ def _guest(view: GuestView) -> dict[str, Any]:
 
 def _place(place: StackPlace) -> dict[str, Any]:
     return {"stack_id": place.stack_id, "stack_name": place.stack_name, "resource_name": place.resource_name}
-
-
-def _time(at: datetime | None) -> str | None:
-    return None if at is None else time_text(at)

@@ -1,6 +1,7 @@
 """Software configs as types and agents see them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,9 @@ from calor.server.store.rows import ConfigRow
 from calor.server.store.writes import Insert, Remove
 from calor.server.template import secret_leaves
 
+BODY = ("config", "inputs", "outputs", "options", "secrets", "is_secret")
+"""What of a config is stored sealed."""
+
 
 class StoredConfigs:
     """The software configs of all projects."""
@@ -27,55 +31,22 @@ class StoredConfigs:
         self._sealing = sealing
         self._clock = clock
 
-    async def put(
-        self,
-        project_id: str,
-        *,
-        ident: str,
-        name: str,
-        group: str,
-        config: Any,
-        inputs: Sequence[Mapping[str, Any]] = (),
-        outputs: Sequence[Mapping[str, Any]] = (),
-        options: Mapping[str, Any] | None = None,
-        secrets: Sequence[str] = (),
-        is_secret: bool = False,
-        fresh: bool = False,
-    ) -> Config:
-        """Store a config; if ``ident`` is there already, that one stands. ``fresh``: it cannot be there."""
-        found = None if fresh else await self.get(project_id, ident)
+    async def put(self, project_id: str, config: Config, *, fresh: bool = False) -> Config:
+        """Store a config; if its id is there already, that one stands. ``fresh``: it cannot be there."""
+        found = None if fresh else await self.get(project_id, config.id)
         if found is not None:
             return found
         at = self._clock.now()
-        body: dict[str, Any] = {
-            "config": config,
-            "inputs": list(inputs),
-            "outputs": list(outputs),
-            "options": dict(options or {}),
-        }
-        if secrets or is_secret:
-            body |= {"secrets": list(secrets), "is_secret": is_secret}
         row = {
-            "id": ident,
+            "id": config.id,
             "project_id": project_id,
-            "name": name,
-            "group": group,
-            "body": self._sealing.secret(body),
+            "name": config.name,
+            "group": config.group,
+            "body": self._sealing.secret({name: getattr(config, name) for name in BODY}),
             "created_at": at,
         }
         await self._journal.commit([Insert(SoftwareConfig, row)])
-        return Config(
-            id=ident,
-            name=name,
-            group=group,
-            config=config,
-            inputs=tuple(inputs),
-            outputs=tuple(outputs),
-            options=dict(options or {}),
-            created_at=at,
-            secrets=tuple(secrets),
-            is_secret=is_secret,
-        )
+        return replace(config, created_at=at)
 
     async def get(self, project_id: str, ident: str) -> Config | None:
         row = await guest_queries.config(self._database, ident)
@@ -90,18 +61,7 @@ class StoredConfigs:
 
     def opened(self, row: ConfigRow) -> Config:
         body = self._sealing.value(row.body)
-        return Config(
-            id=row.id,
-            name=row.name,
-            group=row.group,
-            config=body["config"],
-            inputs=tuple(body["inputs"]),
-            outputs=tuple(body["outputs"]),
-            options=body["options"],
-            created_at=row.created_at,
-            secrets=tuple(body.get("secrets") or ()),
-            is_secret=bool(body.get("is_secret")),
-        )
+        return Config(id=row.id, name=row.name, group=row.group, created_at=row.created_at, **body)
 
     def view(self, row: ConfigRow) -> ConfigView:
         return view_of(self.opened(row), row.project_id, row.created_at)
@@ -143,18 +103,18 @@ class ProjectConfigs:
     ) -> Config:
         own = secret_leaves(self._properties())
         content = [config, list(inputs), dict(options or {})]
-        return await self._stored.put(
-            self._project_id,
-            ident=ident,
+        made = Config(
+            id=ident,
             name=name,
             group=group,
             config=config,
             inputs=inputs,
             outputs=outputs,
-            options=options,
+            options=dict(options or {}),
             secrets=list(dict.fromkeys([*own, *(text for one in made_of for text in one.secrets)])),
             is_secret=any(one.is_secret for one in made_of) or not all(masking.is_seen(one, content) for one in own),
         )
+        return await self._stored.put(self._project_id, made)
 
     async def get(self, ident: str) -> Config | None:
         return await self._stored.get(self._project_id, ident)

@@ -4,6 +4,7 @@ import json
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -121,18 +122,8 @@ class RunService:
         self, caller: Caller, source: DeploymentRow, config: Config, action: str, values: Mapping[str, Any]
     ) -> DeploymentRow:
         ident = str(uuid.uuid4())
-        derived = await self._tools.configs.put(
-            caller.project_id,
-            ident=str(uuid.uuid4()),
-            name=config.name,
-            group=config.group,
-            config=config.config,
-            inputs=_inputs(config, action, values),
-            outputs=config.outputs,
-            options=config.options,
-            secrets=config.secrets,
-            is_secret=config.is_secret,
-        )
+        asked = replace(config, id=str(uuid.uuid4()), inputs=_inputs(config, action, values))
+        derived = await self._tools.configs.put(caller.project_id, asked)
         known = self._tools.deployments.value(source)
         return await self._tools.deployments.put(
             caller.project_id,

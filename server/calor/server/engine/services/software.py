@@ -10,6 +10,7 @@ from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.services.software_shown import Shown
 from calor.server.errors import BadRequest, Conflict, EntityNotFound, RequestLimitExceeded
 from calor.server.identity import Caller
+from calor.server.resources.base import Config
 from calor.server.store import guest_queries
 from calor.server.store.rows import DeploymentRow
 
@@ -35,11 +36,8 @@ class ConfigService:
         count = await guest_queries.count_configs(self._tools.database, caller.project_id)
         if 0 <= limit <= count:
             raise RequestLimitExceeded(f"max_software_configs_per_tenant: at most {limit}, there are {count}.")
-        ident = str(uuid.uuid4())
-        config = await self._tools.configs.put(
-            caller.project_id,
-            ident=ident,
-            fresh=True,
+        made = Config(
+            id=str(uuid.uuid4()),
             name=str(body.get("name") or ""),
             group=str(body.get("group") or "Heat::Ungrouped"),
             config=body.get("config"),
@@ -47,6 +45,7 @@ class ConfigService:
             outputs=[{"error_output": False, **item} for item in _items(body, "outputs")],
             options=body.get("options") or {},
         )
+        config = await self._tools.configs.put(caller.project_id, made, fresh=True)
         return view_of(config, caller.project_id, config.created_at or self._tools.clock.now())
 
     async def show(self, caller: Caller, ident: str) -> ConfigView:
