@@ -10,7 +10,7 @@ import pytest
 import yaml
 from played_api import Api, calor
 
-from calor.server.cli.client import Fault
+from calor.server.cli.api_fault import Fault
 from calor.server.cli.template_files import Gathered
 
 

@@ -7,7 +7,7 @@ import pytest
 from played_api import Api, calor, page, piece, resource, run, stack
 from rich.console import Console
 
-from calor.server.cli.client import Fault
+from calor.server.cli.api_fault import Fault
 from calor.server.cli.shown import harmless
 from calor.server.cli.stack import watch
 from calor.server.cli.stack.logs import Lines

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from calor.server.cli.api_fault import Fault
+
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
 
@@ -36,15 +38,6 @@ def connecting(command: F) -> F:
     called.__name__ = command.__name__
     called.__click_params__ = list(getattr(command, "__click_params__", []))  # type: ignore[attr-defined]  # click's own
     return cloud(dev(called))  # type: ignore[return-value]  # the same command with two more options
-
-
-class Fault(click.ClickException):
-    """An answer of the API that is an error; ``status`` is HTTP's. ``problems`` are the faults of what was sent."""
-
-    def __init__(self, message: str, status: int = 0, problems: Sequence[Mapping[str, Any]] = ()) -> None:
-        super().__init__(message)
-        self.status = status
-        self.problems = problems
 
 
 class Client:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from calor.server.cli.client import Fault
+from calor.server.cli.api_fault import Fault
 
 SERVICE = "orchestration"
 _HOW_TO_NAME = (

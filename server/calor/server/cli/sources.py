@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import click
 
 from calor.server.cli import verdict
-from calor.server.cli.client import Fault
+from calor.server.cli.api_fault import Fault
 from calor.server.tosca import is_archive
 
 if TYPE_CHECKING:

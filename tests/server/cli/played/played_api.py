@@ -7,7 +7,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from calor.server.cli import main
-from calor.server.cli.client import Fault
+from calor.server.cli.api_fault import Fault
 
 Answer = Callable[[str, str, Mapping[str, Any]], Any]
 

@@ -2,7 +2,8 @@
 
 import click
 
-from calor.server.cli.client import Client, Fault, connecting
+from calor.server.cli.api_fault import Fault
+from calor.server.cli.client import Client, connecting
 from calor.server.cli.stack.watch import follow
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import click
 import yaml
 
-from calor.server.cli.client import Client, Fault
+from calor.server.cli.api_fault import Fault
+from calor.server.cli.client import Client
 from calor.server.template.nearest import did_you_mean
 
 _NATIVE = ("heat_template_version", "HeatTemplateFormatVersion", "AWSTemplateFormatVersion")

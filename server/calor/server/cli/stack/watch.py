@@ -11,7 +11,8 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from calor.server.cli.client import Client, Fault, connecting
+from calor.server.cli.api_fault import Fault
+from calor.server.cli.client import Client, connecting
 from calor.server.cli.shown import console, harmless, styled
 from calor.server.cli.stack.failures import DEEPEST, ROLLBACK, put_failures, stack_of
 from calor.server.cli.stack.logs import Lines
