@@ -181,6 +181,7 @@ async def test_personality_speaks_a_version_that_still_knows_it(cloud: MemoryClo
         ([{"network": "n", "fixed_ip": "10.0.0.4"}], [{"network": "n"}]),
         ([{"network": "n"}], [{"subnet": "s"}]),
         ([{"network": "n"}], [{"uuid": "n"}]),
+        ([{"network": "n"}], [{"port": "p"}]),
     ],
 )
 async def test_a_port_that_serves_what_is_written_otherwise_stays(
@@ -192,6 +193,10 @@ async def test_a_port_that_serves_what_is_written_otherwise_stays(
     await server.change(**RAW, networks=want)
     assert [call for call in cloud.calls[before:] if "os-interface" in str(call)] == []
     assert port in cloud.records["port"]
+    before_end = {one for one, record in cloud.records["port"].items() if record.get("description")}
+    cloud.records["server"].clear()
+    await server.remove()
+    assert not before_end & cloud.records["port"].keys(), "a port of ours goes with its server, whatever it serves"
 
 
 async def test_a_port_that_cannot_serve_what_is_wanted_goes(cloud: MemoryCloud, bench: Bench) -> None:

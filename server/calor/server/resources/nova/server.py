@@ -156,8 +156,7 @@ class Server(ResourceType[ServerProps]):
         await server_networks.take_back(at, was)
 
     async def delete(self, at: Context, was: ServerProps | None) -> None:
-        ours = any(server_networks.is_ours(entry) for entry in (was.networks if was else None) or ())
-        if ours and "ports" not in at.me.data:
+        if server_networks.may_have_own_ports(at, was) and "ports" not in at.me.data:
             await at.remember(ports=list(await server_networks.own_ports(at)))
         await super().delete(at, was)
 

@@ -76,7 +76,16 @@ async def own_ports(at: Context) -> Sequence[str]:
     """The ports that we made for this server."""
     ports = await at.cloud.list(PORTS, device_id=at.me.physical_id) if at.me.physical_id else []
     loose = await at.cloud.list(PORTS, name=f"{at.me.physical_name}-port-0") if not at.me.physical_id else []
-    return [str(port["id"]) for port in (*ports, *loose) if str(port.get("description", "")).startswith(token(at))]
+    return [str(port["id"]) for port in (*ports, *loose) if _is_made_by_us(at, port)]
+
+
+def _is_made_by_us(at: Context, port: Any) -> bool:
+    return str(port.get("description", "")).startswith(token(at))
+
+
+def may_have_own_ports(at: Context, was: ServerProps | None) -> bool:
+    """An entry that was written otherwise since may still be served by a port of ours."""
+    return bool(at.me.data.get("own_ports")) or any(is_ours(entry) for entry in (was.networks if was else None) or ())
 
 
 async def associate(at: Context, networks: Sequence[ServerNetwork]) -> None:
@@ -109,6 +118,30 @@ async def rewire(at: Context, want: ServerProps, was: ServerProps) -> None:
     """Detach what is no longer wanted, attach what is new. Entries that stay the same are left alone, and a port that
     can serve an entry that was only written otherwise stays where it is, as in Heat."""
     wanted = list(enumerate(want.networks or ()))
+    taken, spare = await _unmatched(at, was, wanted)
+    for item in sorted(wanted, key=lambda item: precision(item[1])):
+        kept = next((one for one in spare if can_take_over(*one, item[1])), None)
+        if kept is not None:
+            spare.remove(kept)
+            wanted.remove(item)
+            if _is_made_by_us(at, kept[1]):
+                await at.remember(own_ports=True)
+    for _, port in spare:
+        taken.discard(str(port["id"]))
+        await detach(at, str(port["id"]))
+        if _is_made_by_us(at, port):
+            await at.cloud.delete(PORTS, str(port["id"]))
+    for number, entry in wanted:
+        if not entry.allocate_network:
+            taken.add(await _attach(at, want, number, taken))
+    await associate(at, want.networks or ())
+
+
+async def _unmatched(
+    at: Context, was: ServerProps, wanted: list[tuple[int, ServerNetwork]]
+) -> tuple[set[str], list[tuple[ServerNetwork, Any]]]:
+    """The ports in use, and those of entries that are wanted no more. Takes entries that stay the same out of
+    ``wanted``."""
     taken: set[str] = set()
     spare: list[tuple[ServerNetwork, Any]] = []
     for entry in sorted(was.networks or (), key=precision):
@@ -119,27 +152,14 @@ async def rewire(at: Context, want: ServerProps, was: ServerProps) -> None:
             wanted.remove(same)
         elif port is not None:
             spare.append((entry, port))
-    for item in sorted(wanted, key=lambda item: precision(item[1])):
-        kept = next((one for one in spare if can_take_over(*one, item[1])), None)
-        if kept is not None:
-            spare.remove(kept)
-            wanted.remove(item)
-    for _, port in spare:
-        taken.discard(str(port["id"]))
-        await detach(at, str(port["id"]))
-        if str(port.get("description", "")).startswith(token(at)):
-            await at.cloud.delete(PORTS, str(port["id"]))
-    for number, entry in wanted:
-        if not entry.allocate_network:
-            taken.add(await _attach(at, want, number, taken))
-    await associate(at, want.networks or ())
+    return taken, spare
 
 
 def can_take_over(was: ServerNetwork, port: Any, entry: ServerNetwork) -> bool:
     """Whether the port of one entry serves another. A port that the user made is his to take away."""
     return (
         serves(port, entry)
-        and was.port == entry.port
+        and (entry.port is not None or was.port is None)
         and (was.tag, was.port_extra_properties) == (entry.tag, entry.port_extra_properties)
         and not entry.allocate_network
     )
@@ -159,7 +179,7 @@ async def give_up(at: Context, was: ServerProps, want: ServerProps | None) -> No
             await detach(at, str(port["id"]))
         except CloudConflict:  # a server in no state for it; its port is taken from it all the same
             await at.cloud.update(PORTS, str(port["id"]), device_id="", device_owner="")
-        if str(port.get("description", "")).startswith(token(at)):
+        if _is_made_by_us(at, port):
             await at.cloud.delete(PORTS, str(port["id"]))
 
 

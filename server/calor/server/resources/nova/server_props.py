@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from calor.server.resources.declare import UPDATABLE, Alias, Deprecated, Hidden, Since
+from calor.server.resources.declare import UNORDERED, UPDATABLE, Alias, Deprecated, Hidden, Since
 from calor.server.resources.neutron.port_props import PortExtra
 from calor.server.template.properties import AllowedValues, Custom, Length, Range
 
@@ -80,7 +80,7 @@ class ServerProps:
     key_name: Annotated[str | None, Custom("nova.keypair")] = None
     admin_user: Annotated[str | None, Hidden("5.0.0")] = None
     availability_zone: str | None = None
-    security_groups: tuple[Any, ...] = ()
+    security_groups: Annotated[tuple[Any, ...], UNORDERED] = ()
     networks: Annotated[tuple[ServerNetwork, ...] | None, UPDATABLE] = None
     scheduler_hints: Mapping[str, Any] | None = None
     metadata: Annotated[Mapping[str, Any], UPDATABLE] = field(default_factory=dict)
@@ -95,5 +95,5 @@ class ServerProps:
     disk_config: Annotated[str | None, Alias("diskConfig"), AllowedValues("AUTO", "MANUAL")] = None
     personality: Annotated[Mapping[str, Any], Deprecated("12.0.0")] = field(default_factory=dict)
     admin_pass: Annotated[str | None, UPDATABLE] = None
-    tags: Annotated[tuple[str, ...] | None, UPDATABLE, Since("8.0.0")] = None
+    tags: Annotated[tuple[str, ...] | None, UNORDERED, UPDATABLE, Since("8.0.0")] = None
     deployment_swift_data: Annotated[SwiftData, UPDATABLE, Since("9.0.0")] = field(default_factory=SwiftData)
