@@ -1,14 +1,17 @@
 """Templates and environments that people wrote, against the record of what Heat said of each."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import tosca_records
 from judging import Judge, Verdict, attempt
 
+from calor.server.authoring.files import Bundle
 from calor.server.engine.revision.blueprint import draw, validate
+from calor.server.engine.revision.kinds import Kinds
 from calor.server.errors import CalorError, InvalidInput, Problem
 from calor.server.plan import build_graph
 from calor.server.resources import registry
@@ -74,11 +77,15 @@ def _of_template(path: Path, name: str, record: Mapping[str, Any], judge: Judge)
     text, files, kind = path.read_text(errors="replace"), Files(path.parent), record["kind"]
     wanted: Any = True if _accepted(record["stages"]) else {"error": {"http_status": 400}}
     if not any(words in json.dumps(record["stages"]) for words in NOT_ITS_OWN):
-        yield judge.verdict(f"{kind}: accepted", name, record, wanted, [attempt(lambda: _validated(text, name, files))])
+        yield judge.verdict(
+            f"{kind}: accepted", name, record, wanted, [attempt(lambda: _validated(text, path, name, files, record))]
+        )
     try:
         template = parse_template(text, file=name, limits=LIMITS)
         model = bind(template, given=record.get("inputs_used"), allow_missing=True, files=files, pseudo=PSEUDO)
-        fields = _fields(template, model, path if record["stages"].get("files") == "ok" else None)
+        is_whole = record["stages"].get("files") == "ok"
+        fields = _fields(template, model, path if is_whole else None) | _beyond(template, model, record, path)
+        fields["files"] = _files(path, lambda bundle: bundle.follow(text, path))
     except CalorError:
         return
     for field, found in fields.items():
@@ -90,11 +97,21 @@ def _of_template(path: Path, name: str, record: Mapping[str, Any], judge: Judge)
 PSEUDO = Pseudo(facade={}, stack_name="x", project_id="x")
 
 
-def _validated(text: str, name: str, files: Files) -> bool:
+def _environment(record: Mapping[str, Any], path: Path) -> Environment:
+    """The one that the record was made with, its files named as seen from the template's folder."""
+    used = record.get("environment_used")
+    if not used:
+        return Environment()
+    file = _root(path) / used
+    return Bundle(path.parent).registry(parse_environment(file.read_text(errors="replace")), file)
+
+
+def _validated(text: str, path: Path, name: str, files: Files, record: Mapping[str, Any]) -> bool:
     """As Heat's `template validate` checks one template: no parameter is given, the values of properties and the rules
     of their types are left to the create call, types that are not there count as opaque."""
     template = parse_template(text, file=name, limits=LIMITS)
-    model = bind(template, Environment(), {}, allow_missing=True, files=files, pseudo=PSEUDO)
+    registry = replace(Environment(), resource_registry=_environment(record, path).resource_registry)
+    model = bind(template, registry, {}, allow_missing=True, files=files, pseudo=PSEUDO)
     unknown: list[Problem] = []
     try:
         validate(draw(model, KNOWN, files, unknown))
@@ -103,6 +120,55 @@ def _validated(text: str, name: str, files: Files) -> bool:
         if problems:
             raise InvalidInput(problems) from error
     return True
+
+
+def _beyond(template: Template, model: Model, record: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """The language's version, and what the types of the resources say: those that nobody knows among those that Heat
+    does not know, with and without the environment of the record, and the needs that they add."""
+    files = Files(path.parent)
+    found = {
+        field: [
+            name  # a nested template's file is a type that no registry knows
+            for name in record.get(field, ())
+            if name.endswith(".yaml") or Kinds(KNOWN, settings, files).find(name, "") is None
+        ]
+        for field, settings in (
+            ("unknown_types", _environment(record, path)),
+            ("unknown_without_environment", Environment()),
+        )
+    }
+    kinds = {name: KNOWN.get(item.type) for name, item in model.resources.items()}
+    plain_edges = {(name, need) for name, needs in build_graph(model).requires.items() for need in needs}
+    others = {name: (kind.name, model.resources[name].properties) for name, kind in kinds.items() if kind}
+    added = {
+        (name, need)
+        for name, kind in kinds.items()
+        if kind is not None
+        for need in kind.hidden_dependencies(kind.translate(model.resources[name].properties), others) - {name}
+    }
+    return found | {
+        "template_class": _class(template),
+        "edges_added_by_resource_plugins": sorted(map(list, added - plain_edges)),
+    }
+
+
+def _class(template: Template) -> str:
+    """As Heat calls the reader of a language's version."""
+    if template.language == "heat_template_version":
+        return f"HOTemplate{template.version.replace('-', '')}"
+    return "CfnTemplate" if template.language == "AWSTemplateFormatVersion" else "HeatTemplate"
+
+
+def _root(path: Path) -> Path:
+    return next(parent for parent in path.parents if (parent / "expected.json").is_file())
+
+
+def _files(path: Path, take: Callable[[Bundle], Any]) -> list[str]:
+    """The files that lie in the corpus and are taken along with a template or an environment, by their names there."""
+    bundle, root = Bundle(path.parent), _root(path)
+    take(bundle)
+    files = ((path.parent / name).resolve() for name in bundle.texts)
+    return sorted(f"corpus:{file.relative_to(root.resolve())}" for file in files)
 
 
 def _fields(template: Template, model: Model, path: Path | None) -> dict[str, Any]:
@@ -137,8 +203,7 @@ def _type(name: str, path: Path | None) -> str:
     if path is None:
         return name
     file = (path.parent / name).resolve()
-    root = next(parent for parent in file.parents if parent.name == "corpus") if file.is_file() else None
-    return f"corpus:{file.relative_to(root)}" if root else name
+    return f"corpus:{file.relative_to(_root(path).resolve())}" if file.is_file() else name
 
 
 def _requires(item: Any) -> list[str]:
@@ -154,6 +219,13 @@ def _read(field: str, record: Mapping[str, Any]) -> Any:
         return sorted(edge for edge in value if edge not in added)
     if field == "outputs":
         return sorted(value)
+    if field == "edges_added_by_resource_plugins":  # of types that are there; others count as opaque
+        there = {name for name, item in record["resources"].items() if KNOWN.get(item["type"]) is not None}
+        return sorted(edge for edge in value if there.issuperset(edge))
+    if field == "conditions":  # those that can be evaluated
+        return {name: one for name, one in value.items() if isinstance(one, bool)}
+    if field == "files":
+        return sorted(name for name in value if name.startswith("corpus:"))  # what lies elsewhere, a client fetches
     return value
 
 
@@ -199,6 +271,9 @@ def _of_environment(path: Path, name: str, record: Mapping[str, Any], judge: Jud
     yield judge.verdict("env: accepted", name, record, wanted, [attempt(lambda: bool(parse_environment(text) or 1))])
     if found.refusal is not None:
         return
+    if "files" in record:
+        files = attempt(lambda: _files(path, lambda bundle: bundle.registry(parse_environment(text), path)))
+        yield judge.verdict("env: files", name, record, _read("files", record), [files])
     for field in ("parameters", "parameter_defaults", "resource_registry"):
         if field in record:
             seen = _registry(found.value[field]) if field == "resource_registry" else sorted(found.value[field])

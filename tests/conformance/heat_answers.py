@@ -1,11 +1,13 @@
-"""Run by the Python that has `openstack-heat`, not by ours: `python heat_answers.py CASES ANSWERED` adds to each case of the
-shapes of ``reference/*-cases.json`` what Heat's own code makes of it. ``benchmarks`` must be on the path."""
+"""Run by the Python that has `openstack-heat`, not by ours: what Heat's own code makes of cases.
+
+`python heat_answers.py CASES ANSWERED` adds the answers to a file of the shape of ``reference/*-cases.json``; the
+folder ``benchmarks`` must be on the path."""
 
 import json
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import inside_heat
 from heat.api.middleware.fault import FaultWrapper
@@ -24,9 +26,9 @@ class Late(BaseException):
 class Fake(resource.Resource):
     """A resource with the attributes of a case; the class is made anew for each."""
 
-    properties_schema: Any = {}
-    attributes_schema: Any = {}
-    fact: Any = {"attributes": {}, "reference_id": None}
+    properties_schema: ClassVar[Any] = {}
+    attributes_schema: ClassVar[Any] = {}
+    fact: ClassVar[Any] = {"attributes": {}, "reference_id": None}
 
     @classmethod
     def is_service_available(cls, context: Any) -> Any:

@@ -6,7 +6,11 @@ from typing import Any
 NAMES = ("a", "b", "c", "d", "e")
 HOT, CFN = "heat_template_version", "AWSTemplateFormatVersion"
 VERSIONS = ("2013-05-23", "2015-10-15", "2016-10-14", "2018-08-31", "2021-04-16")
-CONDITIONS: dict[str, Any] = {"yes": {"equals": ["x", "x"]}, "no": {"equals": ["x", "y"]}, "flag": {"get_param": "flag"}}
+CONDITIONS: dict[str, Any] = {
+    "yes": {"equals": ["x", "x"]},
+    "no": {"equals": ["x", "y"]},
+    "flag": {"get_param": "flag"},
+}
 PARAMETERS = {"flag": {"type": "boolean", "default": False}, "name": {"type": "string", "default": "a"}}
 
 
@@ -41,7 +45,9 @@ class Template:
             needs = [self.other(name) for _ in range(dice.randint(1, 2))]
             found["depends_on" if hot else "DependsOn"] = dice.choice((needs, needs[0]))
         if dice.random() < 0.7:
-            found["properties" if hot else "Properties"] = {key: self.value(name, 3) for key in dice.choice(("x", "xy"))}
+            found["properties" if hot else "Properties"] = {
+                key: self.value(name, 3) for key in dice.choice(("x", "xy"))
+            }
         if dice.random() < 0.25:
             found["metadata" if hot else "Metadata"] = {"m": self.value(name, 2)}
         if self.has_conditions and dice.random() < 0.2:
@@ -69,12 +75,19 @@ class Template:
         inner = [self.value(name, depth - 1) for _ in range(2)]
         shapes: list[Any] = [inner, {"k": inner[0], "l": inner[1]}]
         if self.is_hot:
-            shapes += [{"list_join": [",", ["x", self.use(name)]]}, {"str_replace": {"template": "t", "params": {"k": self.use(name)}}}]
+            shapes += [
+                {"list_join": [",", ["x", self.use(name)]]},
+                {"str_replace": {"template": "t", "params": {"k": self.use(name)}}},
+            ]
             if self.version >= "2016-10-14":
                 shapes += [{"if": [dice.choice(("yes", "no", "flag")), *inner]}, {"map_merge": [{"a": self.use(name)}]}]
                 shapes += [{"repeat": {"template": "%i%", "for_each": {"%i%": [self.use(name)]}}}]
             if self.version >= "2018-08-31":
-                shapes += [{"list_concat": [[inner[0]]]}, {"filter": [[inner[0]], [inner[1]]]}, {"contains": ["x", inner]}]
+                shapes += [
+                    {"list_concat": [[inner[0]]]},
+                    {"filter": [[inner[0]], [inner[1]]]},
+                    {"contains": ["x", inner]},
+                ]
         else:
             shapes += [{"Fn::Join": [",", ["x", self.use(name)]]}, {"Fn::Select": ["0", inner]}]
             shapes += [{"Fn::If": [dice.choice(("yes", "no")), *inner]}, {"Fn::Split": [",", self.use(name)]}]

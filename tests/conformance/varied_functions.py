@@ -203,35 +203,60 @@ SHAPES: Mapping[str, Callable[[Calls, int], Any]] = {
     "Ref": lambda calls, depth: calls.either([*VALUES, "r", "zz", "AWS::StackName", "AWS::Region"], 1),
     "get_resource": lambda calls, depth: calls.either(("r", "r", "zz"), 1),
     "get_attr": _attribute,
-    "Fn::GetAtt": lambda calls, depth: calls.dice.choice((_attribute(calls, depth)[:2], "r.str", _attribute(calls, depth))),
+    "Fn::GetAtt": lambda calls, depth: calls.dice.choice(
+        (_attribute(calls, depth)[:2], "r.str", _attribute(calls, depth))
+    ),
     "get_file": lambda calls, depth: calls.either(("f", "f", "zz"), 1),
     "resource_facade": lambda calls, depth: calls.either(("metadata", "deletion_policy", "update_policy", "zz"), 1),
-    "Fn::ResourceFacade": lambda calls, depth: calls.either(("Metadata", "DeletionPolicy", "UpdatePolicy", "metadata"), 1),
+    "Fn::ResourceFacade": lambda calls, depth: calls.either(
+        ("Metadata", "DeletionPolicy", "UpdatePolicy", "metadata"), 1
+    ),
     "list_join": lambda calls, depth: [calls.text(depth), *calls.some(Calls.texts, depth)],
     "Fn::Join": lambda calls, depth: [calls.text(depth), calls.texts(depth)],
     "str_replace": _replace,
     "str_replace_strict": _replace,
     "str_replace_vstrict": _replace,
     "Fn::Replace": lambda calls, depth: [calls.mapping(depth), calls.text(depth)],
-    "str_split": lambda calls, depth: [calls.text(depth), calls.text(depth), *calls.dice.choice(([], [], [0], ["1"], [-1], [None], [9]))],
+    "str_split": lambda calls, depth: [
+        calls.text(depth),
+        calls.text(depth),
+        *calls.dice.choice(([], [], [0], ["1"], [-1], [None], [9])),
+    ],
     "Fn::Split": lambda calls, depth: [calls.text(depth), calls.text(depth)],
-    "Fn::Select": lambda calls, depth: [calls.either((0, 1, "0", "k", -1, "zz", 9), 1), calls.dice.choice((Calls.texts, Calls.mapping))(calls, depth)],
-    "Fn::FindInMap": lambda calls, depth: [calls.either(("m", "m", "zz"), 1), calls.either(("k", "k", "zz"), 1), calls.either(("v", "l", "n", "zz"), 1)],
+    "Fn::Select": lambda calls, depth: [
+        calls.either((0, 1, "0", "k", -1, "zz", 9), 1),
+        calls.dice.choice((Calls.texts, Calls.mapping))(calls, depth),
+    ],
+    "Fn::FindInMap": lambda calls, depth: [
+        calls.either(("m", "m", "zz"), 1),
+        calls.either(("k", "k", "zz"), 1),
+        calls.either(("v", "l", "n", "zz"), 1),
+    ],
     "Fn::MemberListToMap": lambda calls, depth: [
-        calls.either(("Name", "N"), 1), calls.either(("Value", "V"), 1),
+        calls.either(("Name", "N"), 1),
+        calls.either(("Value", "V"), 1),
         calls.either(([".member.0.Name=a", ".member.0.Value=b"], [".member.1.N=x", ".member.1.V=y=z"], [], ["bad"]), 1),
     ],
     "Fn::Base64": Calls.text,
     "Fn::GetAZs": lambda calls, depth: calls.either(("", "nova", "x"), 1),
-    "digest": lambda calls, depth: [calls.either(("md5", "sha1", "sha256", "sha512", "SHA1", "zz", "crc"), 1), calls.text(depth)],
+    "digest": lambda calls, depth: [
+        calls.either(("md5", "sha1", "sha256", "sha512", "SHA1", "zz", "crc"), 1),
+        calls.text(depth),
+    ],
     "make_url": _url,
     "repeat": _repeat,
     "map_merge": lambda calls, depth: calls.some(Calls.mapping, depth),
-    "map_replace": lambda calls, depth: [calls.mapping(depth), {"keys": calls.mapping(depth), "values": calls.mapping(depth)}],
+    "map_replace": lambda calls, depth: [
+        calls.mapping(depth),
+        {"keys": calls.mapping(depth), "values": calls.mapping(depth)},
+    ],
     "list_concat": lambda calls, depth: calls.some(Calls.texts, depth),
     "list_concat_unique": lambda calls, depth: calls.some(Calls.texts, depth),
     "filter": lambda calls, depth: [calls.texts(depth), calls.texts(depth)],
-    "contains": lambda calls, depth: [calls.value(depth), calls.dice.choice((Calls.texts, Calls.text, Calls.mapping))(calls, depth)],
+    "contains": lambda calls, depth: [
+        calls.value(depth),
+        calls.dice.choice((Calls.texts, Calls.text, Calls.mapping))(calls, depth),
+    ],
     "yaql": lambda calls, depth: {"expression": calls.dice.choice(EXPRESSIONS), "data": calls.value(depth)},
     "if": lambda calls, depth: [_which(calls), calls.value(depth), *calls.some(Calls.value, depth, 1)],
     "Fn::If": lambda calls, depth: [_which(calls), calls.value(depth), calls.value(depth)],
@@ -243,7 +268,7 @@ SHAPES: Mapping[str, Callable[[Calls, int], Any]] = {
     "or": lambda calls, depth: [_condition(calls, depth), _condition(calls, depth)],
     "Fn::And": lambda calls, depth: [_condition(calls, depth), _condition(calls, depth)],
     "Fn::Or": lambda calls, depth: [_condition(calls, depth), _condition(calls, depth)],
-}  # fmt: skip
+}
 
 
 def _which(calls: Calls) -> Any:

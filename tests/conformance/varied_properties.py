@@ -66,7 +66,10 @@ def rule(dice: random.Random, kind: str, of: str) -> dict[str, Any]:
             bounds = {key: dice.choice(numbers) for key in ("min", "max") if dice.random() < 0.7}
             return {"kind": kind, **(bounds or {"min": 1})}
         case "modulo":
-            return {"kind": kind, **dice.choice(({"step": 2, "offset": 1}, {"step": 3, "offset": 0}, {"step": 1, "offset": 0}))}
+            return {
+                "kind": kind,
+                **dice.choice(({"step": 2, "offset": 1}, {"step": 3, "offset": 0}, {"step": 1, "offset": 0})),
+            }
         case "allowed_values":
             return {"kind": kind, "values": dice.sample(ALLOWED.get(of, ALLOWED["string"]), dice.randint(1, 2))}
         case _:

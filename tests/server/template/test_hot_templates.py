@@ -51,9 +51,26 @@ outputs:
 
 
 def test_an_unknown_name_comes_with_the_nearest_known_one() -> None:
-    text = f"{HEAD}resources:\n  server: {{type: T}}\noutputs:\n  o: {{value: {{get_resource: servr}}}}\n"
+    text = f"{HEAD}resources:\n  server: {{type: T}}\n  other: {{type: T, metadata: {{get_resource: servr}}}}\n"
     (problem,) = problems_of(text)
     assert "did you mean 'server'?" in problem.message
+
+
+def test_an_output_that_refers_to_nothing_is_a_warning_and_the_error_of_who_asks_for_it() -> None:
+    text = f"{HEAD}resources:\n  server: {{type: T}}\noutputs:\n  o: {{value: {{get_resource: servr}}}}\n"
+    template = parse_template(text)
+    assert ["did you mean 'server'?" in warning.message for warning in template.warnings] == [True]
+    with pytest.raises(InvalidInput, match="servr"):
+        resolve(bind(template).outputs["o"].value, NothingKnown())
+    with pytest.raises(InvalidInput, match="servr"):
+        parse_template(text, strict=True)
+
+
+def test_a_condition_that_refers_to_nothing_is_refused_where_something_depends_on_it() -> None:
+    text = f"{HEAD}conditions: {{c: {{get_param: nope}}}}\nresources: {{a: {{type: T}}}}\n"
+    assert bind(parse_template(text)).conditions == {}
+    with pytest.raises(InvalidInput, match="nope"):
+        bind(parse_template(text.replace("{type: T}", "{type: T, condition: c}")))
 
 
 def test_a_template_that_a_client_parsed_gets_errors_by_path() -> None:

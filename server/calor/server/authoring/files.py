@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from calor.server.authoring.texts import Text, load
 from calor.server.errors import CalorError, Problem
 from calor.server.template import Environment
+from calor.server.template.dialects import DIALECTS
 from calor.server.template.files import NotText
 from calor.server.template.reader import Limits, read
 from calor.server.template.source import MarkedMap
@@ -49,7 +50,7 @@ class Bundle:
                 self.problems.append(replace(asked, message=f"The file {name!r} cannot be read: {error.strerror}."))
             return
         self.texts[name] = text.content
-        if is_template and not isinstance(text.content, NotText):
+        if not isinstance(text.content, NotText) and (is_template or _is_template(text.content)):
             self.texts[name] = self.follow(text.content, path)
 
     def follow(self, text: str, path: Path) -> str:
@@ -91,6 +92,17 @@ class Bundle:
             else:
                 found[key] = value
         return found
+
+
+def _is_template(text: str) -> bool:
+    """Whether a file that `get_file` names is a template itself (of `OS::Heat::Stack`), whose files are wanted too."""
+    if not any(word in text for word in DIALECTS):
+        return False
+    try:
+        root = read(text, file="", limits=LIMITS).root
+    except CalorError:
+        return False
+    return isinstance(root, Mapping) and any(word in root for word in DIALECTS)
 
 
 def located(name: str, folder: Path) -> Path | None:

@@ -8,7 +8,7 @@ from calor.server.errors import InvalidInput, Problem
 from calor.server.template import parameters
 from calor.server.template.conditions import Conditions
 from calor.server.template.environment import Environment
-from calor.server.template.functions.base import Evaluation, Function, Undecided
+from calor.server.template.functions.base import Broken, Evaluation, Function, Undecided
 from calor.server.template.model import (
     DeletionPolicy,
     Model,
@@ -304,19 +304,3 @@ class _Binder:
         except InvalidInput as error:
             value = Broken(error)
         return replace(item, value=None if value is ABSENT else value)
-
-
-class Broken(Function):
-    """What is left of an output that cannot be evaluated."""
-
-    __slots__ = ("error",)
-
-    def __init__(self, error: InvalidInput) -> None:
-        self.error = error
-        self.args = None
-        self.name = "output"
-        self.path = ()
-        self.home = None
-
-    def call(self, at: Evaluation) -> Any:
-        raise self.error

@@ -19,7 +19,6 @@ from calor.server.template.properties import (
     Range,
 )
 
-
 TRUE = frozenset({"t", "true", "on", "y", "yes", "1"})
 FALSE = frozenset({"f", "false", "off", "n", "no", "0"})
 

@@ -45,22 +45,26 @@ def parse_template(
     word = dialect.sections
     parameters = _parameters(sections["parameters"], dialect, faults)
     conditions = {
-        name: trees.condition_into(body, (word["conditions"], name), faults, named=False)
+        name: trees.definition_into(body, (word["conditions"], name), faults)
         for name, body in sections["conditions"].items()
     }
+    resources = parse_resources(sections["resources"], dialect, trees, faults)
+    outputs = parse_outputs(sections["outputs"], dialect, trees, faults)
+    if strict:
+        faults.extend(faults.warnings)
     template = Template(
         language=dialect.language,
         version=dialect.version,
         description=_description(root.get(word["description"]), faults, word["description"]),
         parameters=parameters,
         parameter_groups=_groups(root.get("parameter_groups"), parameters, faults),
-        resources=parse_resources(sections["resources"], dialect, trees, faults),
-        outputs=parse_outputs(sections["outputs"], dialect, trees, faults),
+        resources=resources,
+        outputs=outputs,
         conditions=conditions,
         mappings=AnyValue() if "mappings" in unread else plain(sections["mappings"]),
         source=faults.source,
         names=names,
-        warnings=warnings,
+        warnings=(*warnings, *faults.warnings),
         faults=tuple(faults.problems),
     )
     if not lenient:

@@ -79,6 +79,7 @@ class Faults:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
 
     def add(self, message: str, path: Sequence[str | int] = (), *, value: bool = False, code: str = "") -> None:
         self.problems.append(self.source.problem(message, path, value=value, code=code))

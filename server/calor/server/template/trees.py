@@ -1,14 +1,21 @@
 """Written trees → trees with functions, by the table of one template version."""
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from calor.server.template.functions.base import Faulty, Function, Site
+from calor.server.errors import InvalidInput
+from calor.server.template.functions.base import Broken, Faulty, Function, Site
 from calor.server.template.functions.versions import Kind, Table
 from calor.server.template.model import Names
 from calor.server.template.nearest import did_you_mean
 from calor.server.template.source import Faults, Path, Source
 from calor.server.template.values import UNKNOWN, Plain, shape
+
+Parser = Callable[[Any, Path, Faults], Any]
+_STRAY = frozenset({"unknown-resource", "unknown-parameter"})
+_LATE = (".get_resource", ".get_param", ".Ref")
+"""Functions whose references Heat looks up when they are evaluated."""
 
 
 class TreeParser:
@@ -37,6 +44,24 @@ class TreeParser:
             faults.add("A condition is a boolean or a function, not text.", path, code="condition")
             return UNKNOWN
         return self._condition(written, path, faults)
+
+    def output_into(self, written: Any, path: Path, faults: Faults) -> Any:
+        """The value of an output, which nobody may ever ask for."""
+        return self._open(written, path, faults, self._value)
+
+    def definition_into(self, written: Any, path: Path, faults: Faults) -> Any:
+        """What defines a condition, which nothing may depend on."""
+        return self._open(written, path, faults, functools.partial(self.condition_into, named=False))
+
+    def _open(self, written: Any, path: Path, faults: Faults, parse: Parser) -> Any:
+        """Where it refers to what is not there, this is a warning and, as in Heat, the error of whoever asks for it."""
+        own = Faults(self.source)
+        tree = parse(written, path, own)
+        if own.problems and all(one.code in _STRAY and one.path.endswith(_LATE) for one in own.problems):
+            faults.warnings.extend(own.problems)
+            return Broken(InvalidInput(own.problems))
+        faults.extend(own.problems)
+        return tree
 
     def _whole(self, written: Any, path: Path, parse: Any) -> Any:
         faults = Faults(self.source)

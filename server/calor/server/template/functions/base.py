@@ -135,6 +135,22 @@ class Faulty(Function):
         return UNKNOWN
 
 
+class Broken(Function):
+    """What is left of an output or a condition that cannot be evaluated: whoever asks for it gets the error."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: InvalidInput) -> None:
+        self.error = error
+        self.args = None
+        self.name = "broken"
+        self.path = ()
+        self.home = None
+
+    def call(self, at: "Evaluation") -> Any:
+        raise self.error
+
+
 def has_call(tree: Any) -> bool:
     """Whether a function is left in the tree."""
     if type(tree) in LEAVES:

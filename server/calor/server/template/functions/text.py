@@ -308,8 +308,8 @@ class MakeUrl(Function):
 
 
 _WITH_AUTHORITY = frozenset(
-    "ftp http gopher nntp telnet imap wais file mms https shttp snews prospero rtsp rtspu rsync svn svn+ssh sftp nfs git"  # noqa: SIM905
-    " git+ssh ws wss".split()
+    "file ftp git git+ssh gopher http https imap mms nfs nntp prospero rsync rtsp rtspu sftp shttp snews svn svn+ssh "  # noqa: SIM905
+    "telnet wais ws wss".split()
 )
 """Schemes whose URLs have two slashes even where no host follows."""
 
