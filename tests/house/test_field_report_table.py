@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = re.findall(r"^\| (F\d{3}) \| (.+?) \| (.+) \|$", (ROOT / "docs/field-reports.md").read_text(), re.MULTILINE)
 REPORTS = ROOT.parent / "shared/field-reports.md"
-SECTIONS = "ABCDEFGKN"
+SECTIONS = "ABCDEFGHKN"
 
 
 def source_of(path: Path, name: str) -> str:

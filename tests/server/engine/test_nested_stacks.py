@@ -114,7 +114,7 @@ async def test_a_child_failure_shows_the_deepest_cause(engine: Any) -> None:
 
 
 async def test_f016_a_failed_sibling_cancels_nested_work(engine: Any) -> None:
-    slow = MEMBER.replace("{get_param: text}", "x, wait_secs: 600")
+    slow = MEMBER.replace("{get_param: text}", "x, action_wait_secs: {create: 600}")
     bad = {"type": "OS::Heat::TestResource", "properties": {"fail": True, "wait_secs": 0.2}}
     template = hot({"m": {"type": "m.yaml", "properties": {"text": "t"}}, "bad": bad})
     stack = await engine.create("f016", template, files={"m.yaml": slow})

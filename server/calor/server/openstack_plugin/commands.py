@@ -13,6 +13,7 @@ from calor.server.cli.stack.logs import logs
 from calor.server.cli.stack.plan import plan
 from calor.server.cli.stack.watch import watch
 from calor.server.cli.validate import validate
+from calor.server.openstack_plugin import API_NAME
 
 OF_THE_CLOUD = frozenset({"os_cloud", "dev_dir"})
 """Options that say which cloud: those of the ``openstack`` client itself hold."""
@@ -22,6 +23,7 @@ class Verb(command.Command):
     """A verb of `calor`, a click command, run with the session of the ``openstack`` client."""
 
     verb: ClassVar[click.Command]
+    auth_required: bool = True
 
     def get_description(self) -> str:
         return (self.verb.help or "").strip()
@@ -37,7 +39,7 @@ class Verb(command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """The exit code of the verb."""
-        client = self.app.client_manager.calor if self.auth_required else None
+        client = getattr(self.app.client_manager, API_NAME) if self.auth_required else None
         words = list(_written(self.verb, parsed_args))
         try:
             code = self.verb.main(words, prog_name=self.cmd_name, standalone_mode=False, obj=client)

@@ -161,9 +161,13 @@ def _cause_to_replace(want: Wanted, row: Existing, rules: TypeRules) -> str:
 
 def _compared(step: Step, want: Wanted, row: Existing, rules: TypeRules) -> Step:
     was = row.properties or {}
-    changes = dict(compare(was, want.properties))
-    changed = frozenset(changes)
     schema = rules.schema(want.type)
+    changes = {
+        name: unknown
+        for name, unknown in compare(was, want.properties)
+        if unknown or not _same_set(schema.get(name), was.get(name), want.properties.get(name))
+    }
+    changed = frozenset(changes)
     kept = rules.keeps(want.type, was, want.properties, changed) if changed else frozenset()
     reasons = [_property_reason(name, changes[name], schema.get(name), name in kept) for name in sorted(changes)]
     known = frozenset(name for name, unknown in changes.items() if not unknown)
@@ -220,6 +224,21 @@ def compare(was: Mapping[str, Any], want: Mapping[str, Any]) -> Iterator[tuple[s
             yield name, True
         elif not same(old, new):
             yield name, False
+
+
+def _same_set(schema: PropertySchema | None, old: Any, new: Any) -> bool:
+    """Whether two lists differ in their order only, which means nothing of such a property (F123)."""
+    if schema is None or not schema.unordered:
+        return False
+    old, new = reveal(old), reveal(new)
+    if not isinstance(old, list | tuple) or not isinstance(new, list | tuple) or len(old) != len(new):
+        return False
+    left = list(old)
+    for item in new:
+        if item not in left:
+            return False
+        left.remove(item)
+    return True
 
 
 def same(old: Any, new: Any) -> bool:

@@ -57,6 +57,8 @@ class Flag:
 UPDATABLE = Flag("UPDATABLE")
 IMMUTABLE = Flag("IMMUTABLE")
 NOT_IMPLEMENTED = Flag("NOT_IMPLEMENTED")
+UNORDERED = Flag("UNORDERED")
+"""A list that is meant as a set: another order of it changes nothing (F123)."""
 CONVERTIBLE = Flag("CONVERTIBLE")
 """A value of another kind is turned into text (Heat's ``allow_conversion``)."""
 
@@ -181,6 +183,7 @@ def _schema(hint: Any, field: "dataclasses.Field[Any] | None") -> PropertySchema
         immutable=IMMUTABLE in marks,
         implemented=NOT_IMPLEMENTED not in marks,
         allow_conversion=CONVERTIBLE in marks,
+        unordered=UNORDERED in marks,
         constraints=constraints,
         schema=inner,
         support=next((mark for mark in marks if isinstance(mark, Support)), Support()),

@@ -81,7 +81,7 @@ class MemoryConfigs:
     stored: dict[str, Config] = field(default_factory=dict)
 
     async def create(self, *, ident: str, name: str, group: str, config: Any, **more: Any) -> Config:
-        given = {key: value for key, value in more.items() if value is not None}
+        given = {key: value for key, value in more.items() if value is not None and key != "made_of"}
         return self.stored.setdefault(ident, Config(id=ident, name=name, group=group, config=config, **given))
 
     async def get(self, ident: str) -> Config | None:

@@ -96,10 +96,12 @@ ALIASES: Mapping[str, str] = {
     "OS::Ceilometer::GnocchiAggregationByMetricsAlarm": "OS::Aodh::GnocchiAggregationByMetricsAlarm",
     "OS::Ceilometer::GnocchiAggregationByResourcesAlarm": "OS::Aodh::GnocchiAggregationByResourcesAlarm",
     "OS::Ceilometer::GnocchiResourcesAlarm": "OS::Aodh::GnocchiResourcesAlarm",
+    "OS::Heat::SoftwareDeployments": "OS::Heat::SoftwareDeploymentGroup",
+    "OS::Heat::StructuredDeployments": "OS::Heat::StructuredDeploymentGroup",
     "OS::Metering::Alarm": "OS::Aodh::Alarm",
     "OS::Quantum*": "OS::Neutron*",
 }
-"""Old names; ``*`` stands for any end (resource-types.json, ``aliases``)."""
+"""Old names; ``*`` stands for any end (resource-types.json, ``aliases``, and its two types that were renamed)."""
 
 ENTRY_POINTS = "calor.resource_types"
 

@@ -89,6 +89,7 @@ class PropertySchema:
     immutable: bool = False
     implemented: bool = True
     allow_conversion: bool = False
+    unordered: bool = False  # a list that is meant as a set: in another order it is the same
     constraints: tuple[Constraint, ...] = ()
     schema: Mapping[str, "PropertySchema"] | None = None
     support: Support = field(default_factory=Support)

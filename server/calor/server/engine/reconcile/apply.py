@@ -103,12 +103,12 @@ class Applying:
         await self._create(want, choice.row)
 
     async def _finish_interrupted(self) -> None:
-        """A creation that a crash or a newer revision interrupted goes on with the properties it began with."""
+        """A creation that a crash or a newer revision interrupted goes on with the properties it began with. One of
+        another type than what is wanted now could not stay: it is left to be removed."""
+        wanted = self._bench.blueprint.definition(self._name).type
         for row in self._bench.tree.named(self._bench.stack_id, self._name):
-            if row.action is Action.CREATE and row.status is Status.IN_PROGRESS:
+            if row.action is Action.CREATE and row.status is Status.IN_PROGRESS and deciding.same_type(row, wanted):
                 self.row, self.action = row, Action.CREATE
-                if row.type != self._bench.blueprint.definition(self._name).type:
-                    raise ResourceFailed("Its creation was interrupted, and its type has changed since.")
                 await self._carry_on(row, self._bench.tools.sealing.value(row.pending) or {}, attempted=True)
 
     async def _keep(self, row: ResourceRow, want: Want) -> None:
@@ -117,6 +117,8 @@ class Applying:
             values["requires"] = list(want.requires)
         if row.deletion_policy != want.deletion_policy:
             values["deletion_policy"] = want.deletion_policy
+        if row.type != want.type:
+            values["type"] = want.type
         if row.pending is not None or row.status is not Status.COMPLETE:
             values |= {"pending": None, "status": Status.COMPLETE, "status_reason": happenings.STATE_CHANGED}
         missing = self._bench.blueprint.uses_of(self._name).attributes

@@ -15,6 +15,7 @@ from calor.server.engine.revision.blueprint import Blueprint
 from calor.server.engine.revision.scope import StoredScope
 from calor.server.engine.revision.template_type import TemplateType
 from calor.server.resources.base import ResourceType
+from calor.server.resources.registry import aliased
 from calor.server.store.rows import ResourceRow, StackRow
 
 
@@ -90,6 +91,10 @@ class Batch:
             self._changed.notify_all()
 
 
+NO_TEXT = '{"heat_template_version": "2021-04-16"}'
+"""Of a template that is gone: enough for what ends."""
+
+
 @dataclass
 class Bench:
     """One stack being worked on. ``current`` is the incarnation that counts for each name."""
@@ -120,13 +125,16 @@ class Bench:
     def kind(self, row: ResourceRow) -> ResourceType[Any] | None:
         """The type of a row: the blueprint's, or for what is no longer wanted what the row's type name says."""
         wanted = self.blueprint.kinds.get(row.name)
-        if wanted is not None and self.blueprint.definition(row.name).type == row.type:
+        if wanted is not None and aliased(self.blueprint.definition(row.name).type) == aliased(row.type):
             return wanted
         from_files = self.blueprint.files.get(row.type)
         if from_files is not None:
             return TemplateType(row.type, from_files)
         mapped = self.blueprint.model.environment.type_of(row.type, row.name)
-        return self.tools.registry.get(mapped)
+        known = self.tools.registry.get(mapped)
+        if known is None and row.child_id is not None:  # its file did not come with this revision; its child is here
+            return TemplateType(row.type, NO_TEXT)
+        return known
 
     def context(self, row: ResourceRow, kind: ResourceType[Any], *, stored: bool = True) -> ResourceContext:
         return ResourceContext(self.tools, self.tree, self.cloud, row, kind, stored=stored)

@@ -12,6 +12,7 @@ from calor.server.engine.revision.scope import key_of
 from calor.server.plan import Action as Do
 from calor.server.plan import Existing, Step, Wanted, diff
 from calor.server.resources.base import ResourceType
+from calor.server.resources.registry import aliased
 from calor.server.store.rows import ResourceRow
 from calor.server.store.states import Action, Status
 from calor.server.template import DeletionPolicy, plain, resolve, reveal
@@ -75,9 +76,14 @@ def _given(bench: Bench, name: str, type_name: str) -> Mapping[str, Any] | None:
 
 def stays(row: ResourceRow, type_name: str) -> bool:
     """Whether a row has an incarnation of the type whose creation has ended well."""
-    if row.properties is None or row.type != type_name or row.action is Action.DELETE:
+    if row.properties is None or not same_type(row, type_name) or row.action is Action.DELETE:
         return False
     return row.action is not Action.CREATE or row.status is Status.COMPLETE
+
+
+def same_type(row: ResourceRow, type_name: str) -> bool:
+    """Also under another name of the type (F128)."""
+    return aliased(row.type) == aliased(type_name)
 
 
 _NAMED: dict[type[Any], bool] = {}
@@ -109,7 +115,7 @@ def choose(bench: Bench, name: str, want: Want) -> Choice:
                 discard.append(row)
             continue
         if row.properties is None or (row.action is Action.CREATE and row.status is not Status.COMPLETE):
-            if bench.blueprint.kinds[name].is_nested and row.child_id and row.type == want.type:
+            if bench.blueprint.kinds[name].is_nested and row.child_id and same_type(row, want.type):
                 return Choice(action=Do.UPDATE, row=row)  # its good members stay (F125)
             discard.append(row)
             continue
@@ -162,7 +168,7 @@ def _external(row: ResourceRow, want: Want) -> Choice:
 
 
 def _step(bench: Bench, row: ResourceRow, want: Want, applied: str | None) -> Step:
-    if applied is not None and row.type == want.type and applied == bench.tools.sealing.text(want.properties):
+    if applied is not None and same_type(row, want.type) and applied == bench.tools.sealing.text(want.properties):
         return Step(name=want.name, action=Do.NONE, type=want.type)
     kind = bench.blueprint.kinds[want.name]
     return known_step(

@@ -75,9 +75,11 @@ class ChildStacks:
     # --- what nested types need ------------------------------------------------------------------------
 
     def is_current(self, bench: Bench, row: ResourceRow, want: Any) -> bool:
-        """Whether the child is COMPLETE and its revision is what the type wants now."""
+        """Whether the child is COMPLETE, all in it is well, and its revision is what the type wants now."""
         child = self._tree.stacks.get(row.child_id or "")
         if child is None or child.status is not Status.COMPLETE or child.id not in self._drawn:
+            return False
+        if not self._is_well(child.id):
             return False
         revision, blueprint = self._drawn[child.id]
         nested = self._wanted(bench, row, want)
@@ -87,6 +89,14 @@ class ChildStacks:
             and self._tools.sealing.value(revision.parameters) == jsonable(nested.parameters)
             and blueprint.model.environment.raw() == environment
             and dict(blueprint.files) == dict(files)
+        )
+
+    def _is_well(self, stack_id: str) -> bool:
+        """Whether no resource of a child, or of what is nested in it, is marked unhealthy or has failed (F125)."""
+        return all(
+            (row.status is not Status.FAILED or row.replaced_by is not None or row.action is Action.DELETE)
+            and (row.child_id is None or self._is_well(row.child_id))
+            for row in self._tree.rows_of(stack_id)
         )
 
     async def prepare(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from calor.server.engine.revision.template_type import TemplateType, is_template_name
 from calor.server.resources.base import Registry, ResourceType
 from calor.server.resources.declare import construct, schema_of
+from calor.server.resources.registry import aliased
 from calor.server.template import Environment, reveal
 from calor.server.template.properties import PropertySchema
 
@@ -62,7 +63,7 @@ class Rules:
         return schema(self._kind)
 
     def canonical(self, type_name: str) -> str:
-        return type_name
+        return aliased(type_name)
 
     def must_replace(
         self, type_name: str, was: Mapping[str, Any], want: Mapping[str, Any], changed: frozenset[str]

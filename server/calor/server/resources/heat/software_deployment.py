@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from calor.server.resources.base import Config, Context, Deployment, ResourceFailed, ResourceType, UpdateReplace
-from calor.server.resources.declare import UPDATABLE, attributes
+from calor.server.resources.declare import UNORDERED, UPDATABLE, attributes
 from calor.server.resources.heat import derived_config, drops
 from calor.server.resources.heat.derived_config import Order, actions_of, filled_in, inputs_of
 from calor.server.resources.heat.drops import Drop, ObjectDrop, QueueDrop
@@ -27,7 +27,7 @@ class DeploymentProps:
 
     config: Annotated[str | None, UPDATABLE] = None
     input_values: Annotated[Mapping[str, Any] | None, UPDATABLE] = None
-    actions: Annotated[tuple[Any, ...], UPDATABLE, AllowedValues(*ACTIONS)] = ("CREATE", "UPDATE")
+    actions: Annotated[tuple[Any, ...], UNORDERED, UPDATABLE, AllowedValues(*ACTIONS)] = ("CREATE", "UPDATE")
     name: Annotated[str | None, UPDATABLE] = None
     signal_transport: Annotated[str, AllowedValues(*TRANSPORTS)] = "CFN_SIGNAL"
 

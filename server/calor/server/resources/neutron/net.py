@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from calor.server.resources.base import Context
 from calor.server.resources.collections import NETWORKS
-from calor.server.resources.declare import UPDATABLE, Since, attributes
+from calor.server.resources.declare import UNORDERED, UPDATABLE, Since, attributes
 from calor.server.resources.neutron.agents import place
 from calor.server.resources.neutron.objects import NetworkObject
 from calor.server.template.properties import AttributeSchema, Custom, Kind
@@ -19,12 +19,12 @@ class NetProps:
     admin_state_up: Annotated[bool, UPDATABLE] = True
     tenant_id: str | None = None
     shared: Annotated[bool, UPDATABLE] = False
-    dhcp_agent_ids: Annotated[tuple[Any, ...] | None, UPDATABLE] = None
+    dhcp_agent_ids: Annotated[tuple[Any, ...] | None, UNORDERED, UPDATABLE] = None
     port_security_enabled: Annotated[bool | None, UPDATABLE, Since("5.0.0")] = None
     qos_policy: Annotated[str | None, UPDATABLE, Since("6.0.0"), Custom("neutron.qos_policy")] = None
     dns_domain: Annotated[str | None, UPDATABLE, Since("7.0.0"), Custom("dns_domain")] = None
     availability_zone_hints: Annotated[tuple[Any, ...] | None, Since("19.0.0")] = None
-    tags: Annotated[tuple[str, ...] | None, UPDATABLE, Since("9.0.0")] = None
+    tags: Annotated[tuple[str, ...] | None, UNORDERED, UPDATABLE, Since("9.0.0")] = None
 
 
 class Net(NetworkObject[NetProps]):

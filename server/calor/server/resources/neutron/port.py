@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from calor.server.resources.base import Context
 from calor.server.resources.bodies import id_of
 from calor.server.resources.collections import NETWORKS, PORTS, SECURITY_GROUPS, SUBNETS
-from calor.server.resources.declare import UPDATABLE, Hidden, Since, attributes
+from calor.server.resources.declare import UNORDERED, UPDATABLE, Hidden, Since, attributes
 from calor.server.resources.neutron.objects import NetworkObject, same_network
 from calor.server.resources.neutron.port_props import FixedIp, PortExtra, extra_body, fixed_ips_body
 from calor.server.template.properties import AllowedValues, AttributeSchema, Custom, Kind
@@ -19,12 +19,12 @@ class PortProps(PortExtra):
     network_id: Annotated[str | None, Custom("neutron.network"), Hidden("5.0.0")] = None
     name: Annotated[str | None, UPDATABLE] = None
     fixed_ips: Annotated[tuple[FixedIp, ...] | None, UPDATABLE] = None
-    security_groups: Annotated[tuple[Any, ...] | None, UPDATABLE] = None
+    security_groups: Annotated[tuple[Any, ...] | None, UNORDERED, UPDATABLE] = None
     device_id: Annotated[str, UPDATABLE] = ""
     device_owner: Annotated[str, UPDATABLE] = ""
     dns_name: Annotated[str | None, UPDATABLE, Since("7.0.0"), Custom("dns_name")] = None
     replacement_policy: Annotated[str, AllowedValues("REPLACE_ALWAYS", "AUTO"), UPDATABLE, Hidden("9.0.0")] = "AUTO"
-    tags: Annotated[tuple[str, ...] | None, UPDATABLE, Since("9.0.0")] = None
+    tags: Annotated[tuple[str, ...] | None, UNORDERED, UPDATABLE, Since("9.0.0")] = None
 
 
 class Port(NetworkObject[PortProps]):

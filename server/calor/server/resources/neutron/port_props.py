@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from calor.server.resources.declare import UPDATABLE, Alias, Hidden, Since, plain
+from calor.server.resources.declare import UNORDERED, UPDATABLE, Alias, Hidden, Since, plain
 from calor.server.template.properties import AllowedValues, Custom
 
 VNIC_TYPES = ("normal", "direct", "macvtap", "direct-physical", "baremetal", "virtio-forwarder", "smart-nic")
@@ -21,7 +21,7 @@ class PortExtra:
     value_specs: Annotated[Mapping[str, Any], UPDATABLE] = field(default_factory=dict)
     admin_state_up: Annotated[bool, UPDATABLE] = True
     mac_address: Annotated[str | None, Custom("mac_addr")] = None
-    allowed_address_pairs: Annotated[tuple[AddressPair, ...] | None, UPDATABLE] = None
+    allowed_address_pairs: Annotated[tuple[AddressPair, ...] | None, UNORDERED, UPDATABLE] = None
     vnic_type: Annotated[str, Alias("binding:vnic_type"), AllowedValues(*VNIC_TYPES), UPDATABLE, Since("2015.1")] = (
         "normal"
     )

@@ -8,7 +8,7 @@ from calor.server.cloud.errors import CloudConflict, CloudMissing, CloudRefused
 from calor.server.resources.base import Context, ResourceType
 from calor.server.resources.bodies import id_of
 from calor.server.resources.collections import NETWORKS, PORTS, ROUTERS
-from calor.server.resources.declare import UPDATABLE, Hidden, Since, attributes
+from calor.server.resources.declare import UNORDERED, UPDATABLE, Hidden, Since, attributes
 from calor.server.resources.neutron.agents import place
 from calor.server.resources.neutron.objects import NetworkObject, same_network
 from calor.server.template.properties import Custom, Kind
@@ -38,7 +38,7 @@ class RouterProps:
     distributed: Annotated[bool | None, Since("2015.1")] = None
     ha: Annotated[bool | None, Since("2015.1")] = None
     availability_zone_hints: Annotated[tuple[Any, ...] | None, UPDATABLE, Since("19.0.0")] = None
-    tags: Annotated[tuple[str, ...] | None, UPDATABLE, Since("9.0.0")] = None
+    tags: Annotated[tuple[str, ...] | None, UNORDERED, UPDATABLE, Since("9.0.0")] = None
     tenant_id: Annotated[str | None, Since("24.0.0")] = None
 
 

@@ -11,7 +11,7 @@ from calor.server.cloud.errors import CloudConflict
 from calor.server.resources.base import Context, ResourceFailed
 from calor.server.resources.bodies import id_of, present
 from calor.server.resources.collections import SECURITY_GROUP_RULES, SECURITY_GROUPS
-from calor.server.resources.declare import UPDATABLE, Since
+from calor.server.resources.declare import UNORDERED, UPDATABLE, Since
 from calor.server.resources.neutron.objects import NetworkObject
 from calor.server.template.properties import AllowedValues, Custom, Range, Support
 
@@ -39,7 +39,7 @@ class RuleProps:
 class SecurityGroupProps:
     name: Annotated[str | None, UPDATABLE] = None
     description: Annotated[str | None, UPDATABLE] = None
-    rules: Annotated[tuple[RuleProps, ...], UPDATABLE] = ()
+    rules: Annotated[tuple[RuleProps, ...], UNORDERED, UPDATABLE] = ()
     stateful: Annotated[bool | None, UPDATABLE, Since("27.0.0")] = None
 
 

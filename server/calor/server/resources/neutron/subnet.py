@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from calor.server.resources.base import Context
 from calor.server.resources.bodies import id_of
 from calor.server.resources.collections import SEGMENTS, SUBNETS
-from calor.server.resources.declare import UPDATABLE, Hidden, Since, attributes, plain
+from calor.server.resources.declare import UNORDERED, UPDATABLE, Hidden, Since, attributes, plain
 from calor.server.resources.neutron.objects import NetworkObject
 from calor.server.template.properties import AllowedValues, Custom, Kind, Range
 
@@ -45,7 +45,7 @@ class SubnetProps:
     ipv6_ra_mode: Annotated[str | None, AllowedValues(*IPV6_MODES), Since("2015.1")] = None
     ipv6_address_mode: Annotated[str | None, AllowedValues(*IPV6_MODES), Since("2015.1")] = None
     segment: Annotated[str | None, UPDATABLE, Custom("neutron.segment"), Since("11.0.0")] = None
-    tags: Annotated[tuple[str, ...] | None, UPDATABLE, Since("9.0.0")] = None
+    tags: Annotated[tuple[str, ...] | None, UNORDERED, UPDATABLE, Since("9.0.0")] = None
 
 
 class Subnet(NetworkObject[SubnetProps]):
