@@ -221,8 +221,11 @@ def test_what_has_begun_is_told_as_json_too(api: Api, files: Path) -> None:
     api.answers["POST", "/stacks"] = {"stack": {"id": "new-id"}}
     done = calor("stack", "create", "shop", "-t", str(files / "t.yaml"), "--format", "json")
     assert json.loads(done.stdout) == {"stack_name": "shop", "id": "new-id"}
+    counts = {"create": 0, "update": 0, "replace": 0, "delete": 0, "none": 2}
+    api.answers["PUT", "/stacks/shop/shop-id"] = {"counts": counts}
     done = calor("stack", "update", "shop", "-t", str(files / "t.yaml"), "--format", "json")
-    assert json.loads(done.stdout) == {"stack_name": "shop", "id": "shop-id"}
+    assert json.loads(done.stdout) == {"stack_name": "shop", "id": "shop-id", "counts": counts}
+    assert calor("stack", "update", "shop", "-t", str(files / "t.yaml")).stdout == "Nothing changes.\n"
 
 
 def test_f124_what_may_be_replaced_and_what_must_not_be_lost_is_sent_along(api: Api, files: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import pytest
 from cloud_things import THINGS, Thing
 
-from calor.server.engine.contract.views import StackIdentity, StackRequest
+from calor.server.engine.contract.views import Guard, StackIdentity, StackRequest
 from calor.server.errors import InvalidInput
 from calor.server.identity import Caller
 from calor.server.resources.declare import UNORDERED, UPDATABLE
@@ -295,7 +295,13 @@ async def test_f127_a_rolling_update_is_cancelled_in_the_middle_and_goes_back_wi
     await things.reached(stack, "ROLLBACK_COMPLETE")
     found = await state_of(things, stack)
     from calor.server.store import queries
-    print([(r.name, r.type, r.action, r.status, r.status_reason, r.replaced_by, r.child_id) for r in await queries.tree_resources(things.database, stack.id)])
+
+    print(
+        [
+            (r.name, r.type, r.action, r.status, r.status_reason, r.replaced_by, r.child_id)
+            for r in await queries.tree_resources(things.database, stack.id)
+        ]
+    )
     assert len(found) == 11
     assert {one["note"] for one in world.cloud.records[THINGS.single].values()} == {"one"}
     assert len(world.cloud.records[THINGS.single]) == 5
@@ -352,7 +358,9 @@ async def test_f132_the_same_put_twice_says_unchanged_and_what_is_left_out_stays
     _, events = await did(engine, stack, 0)
     plan = await planned(engine, template, parameters=given)
     assert {step.action.value for step in plan.values()} == {"none"}
-    await engine.update(stack, template, parameters=given)
+    request = StackRequest(template=template, parameters=given, guard=Guard.RESTRICTED)
+    counts = await engine.stacks.update(USER, stack.name, stack.id, request)
+    assert {name: count for name, count in counts.items() if count} == {"none": 1}
     await engine.reached(stack, "UPDATE_COMPLETE")
     assert (await did(engine, stack, events))[0] == {}
     with pytest.raises(InvalidInput, match="'p' was not given a value"):

@@ -84,15 +84,17 @@ async def show(call: Call) -> web.Response:
 
 
 async def update(call: Call) -> web.Response:
-    wanted = stack_requests.read_update(await call.body(), call.limits)
-    await call.services.stacks.update(call.caller, *call.stack, _bound(call, wanted))
-    return accepted()
+    return await _updated(call, stack_requests.read_update(await call.body(), call.limits))
 
 
 async def update_patch(call: Call) -> web.Response:
-    wanted = stack_requests.read_patch(await call.body(), call.limits)
-    await call.services.stacks.update(call.caller, *call.stack, _bound(call, wanted))
-    return accepted()
+    return await _updated(call, stack_requests.read_patch(await call.body(), call.limits))
+
+
+async def _updated(call: Call, wanted: StackRequest) -> web.Response:
+    """Heat's answer; who asks for a guard is told how much will be done, too."""
+    counts = await call.services.stacks.update(call.caller, *call.stack, _bound(call, wanted))
+    return accepted() if counts is None else json_answer({"counts": counts}, status=202)
 
 
 def _bound(call: Call, wanted: StackRequest) -> StackRequest:

@@ -38,7 +38,7 @@ def _child(blueprint: Blueprint, name: str, kind: TemplateType, registry: Regist
         values, _, _ = converted(blueprint, name, NothingKnown())
         given = {key: value for key, value in values.items() if value is not None and not has_unknown(value)}
         inner = blueprint.model.environment.nested(name)
-        model = bind(kind.template, inner, given, files=blueprint.files, allow_missing=True)
+        model = bind(kind.template, inner, given, files=blueprint.files, allow_missing=True, later=True)
         return draw(model, registry, blueprint.files, [])
     except CalorError:
         return None

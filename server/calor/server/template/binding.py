@@ -40,6 +40,7 @@ def bind(
     allow_missing: bool = False,
     ignore_unknown: bool = False,
     stored: bool = False,
+    later: bool = False,
     faults: list[Problem] | None = None,
 ) -> Model:
     """Resolve the parameters, evaluate the conditions, drop what they disable, evaluate what needs no resource.
@@ -47,11 +48,12 @@ def bind(
     ``given`` (the request's parameters) wins over the environment's. ``allow_missing`` is for ``template
     validate``: parameters without a value are UNKNOWN. ``ignore_unknown`` is for nested templates, whose
     environment holds parameters of others. ``stored`` is for a template that a stack has already, whose hidden
-    default may be the mask itself. ``faults`` takes what is wrong where the rest can be judged without it; those
-    values are UNKNOWN then. Raises `InvalidInput` with all problems.
+    default may be the mask itself. ``later``: what a condition depends on may be known later only (in a nested
+    template), and its resources are undecided. ``faults`` takes what is wrong where the rest can be judged without it;
+    those values are UNKNOWN then. Raises `InvalidInput` with all problems.
     """
     binder = _Binder(template, environment or Environment(), given or {}, pseudo or Pseudo(), files or {})
-    binder.stored, binder.told, binder.allow_missing = stored, faults, allow_missing
+    binder.stored, binder.told, binder.allow_missing, binder.later = stored, faults, allow_missing, later
     return binder.bind(ignore_unknown=ignore_unknown)
 
 
@@ -74,6 +76,7 @@ class _Binder:
         self.stored = False
         self.told: list[Problem] | None = None
         self.allow_missing = False
+        self.later = False
 
     def bind(self, *, ignore_unknown: bool) -> Model:
         values = self._parameters(ignore_unknown=ignore_unknown)
@@ -238,7 +241,7 @@ class _Binder:
         try:
             return cast(bool | None, self._guarded(lambda: conditions.check(item.condition, at, path)))
         except Undecided:
-            if self.told is None and not self.allow_missing:
+            if not self.later and not self.faults.problems:  # else that follows from what was told
                 text = "Wrong condition: a condition must be known before anything is created."
                 self.faults.add(text, path, code="condition")
             return None

@@ -174,9 +174,12 @@ def update(
     if existing:
         warn_of_unknown(client, path, body)
     with quoting(body, template, shape):
-        client.send("PATCH" if existing else "PUT", path, body, headers=_bound(plan_id))
+        answer = client.send("PATCH" if existing else "PUT", path, body, headers=_bound(plan_id))
+    counts = (answer or {}).get("counts") or {}
     if shape == "json":
-        put_json(dict(zip(("stack_name", "id"), path.split("/")[2:], strict=True)))
+        put_json({"stack_name": path.split("/")[2], "id": path.split("/")[3], "counts": counts})
+    elif counts and not any(counts[action] for action in ("create", "update", "replace", "delete")):
+        click.echo("Nothing changes.")
     if wait:
         raise click.exceptions.Exit(follow(client, path, beside_json=shape == "json"))
 

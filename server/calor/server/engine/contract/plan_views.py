@@ -44,8 +44,13 @@ class PlanView:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        found = {action.value: sum(step.action is action for step in self.steps) for action in Action}
-        return found | {
-            "destroys_data": sum(step.destroys_data for step in self.steps),
-            "refused": sum(bool(step.refused) for step in self.steps),
-        }
+        return counts_of(self.steps)
+
+
+def counts_of(steps: Sequence[PlannedStep]) -> Mapping[str, int]:
+    """How many steps there are of each action, how many destroy data and how many are refused."""
+    found = {action.value: sum(step.action is action for step in steps) for action in Action}
+    return found | {
+        "destroys_data": sum(step.destroys_data for step in steps),
+        "refused": sum(bool(step.refused) for step in steps),
+    }

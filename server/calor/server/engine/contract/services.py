@@ -28,7 +28,12 @@ class Stacks(Protocol):
         """One page and the total count."""
         ...
 
-    async def update(self, caller: Caller, name: str, ident: str, request: views.StackRequest) -> None: ...
+    async def update(
+        self, caller: Caller, name: str, ident: str, request: views.StackRequest
+    ) -> Mapping[str, int] | None:
+        """How much will be done (`PlanView.counts`), of a request with a guard; None of any other."""
+        ...
+
     async def preview_update(
         self, caller: Caller, name: str, ident: str, request: views.StackRequest, *, show_nested: bool
     ) -> Mapping[str, Sequence[Mapping[str, Any]]]: ...

@@ -101,7 +101,7 @@ def _child(blueprint: Blueprint, name: str, kind: ResourceType[Any], registry: R
         template = parse_template(nested.template, file=nested.file)
         given = {key: value for key, value in nested.parameters.items() if not has_unknown(value)}
         inner = blueprint.model.environment.nested(name)
-        return draw(bind(template, inner, given, files=files, allow_missing=True), registry, files, [])
+        return draw(bind(template, inner, given, files=files, allow_missing=True, later=True), registry, files, [])
     except CalorError:  # told already by `check_tree`, or known after create
         return None
 

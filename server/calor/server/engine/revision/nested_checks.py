@@ -174,5 +174,5 @@ def _drawn(
 ) -> Blueprint:
     given = {key: value for key, value in values.items() if value is not None and not has_unknown(value)}
     inner = blueprint.model.environment.nested(name) if environment is None else parse_environment(environment)
-    model = bind(template, inner, given, files=files, allow_missing=True, faults=findings.faults)
+    model = bind(template, inner, given, files=files, allow_missing=True, later=True, faults=findings.faults)
     return draw(model, registry, files, findings.problems)

@@ -92,6 +92,7 @@ class Blueprints:
             pseudo=pseudo,
             files=files,
             allow_missing=allow_missing,
+            later=allow_missing,
             stored=stored,
             faults=faults,
         )

@@ -1,9 +1,10 @@
 """The service of stacks: what the API asks, checked, stored, and handed to the trees."""
 
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from calor.server.engine.contract.plan_views import PlannedStep, counts_of
 from calor.server.engine.contract.views import Guard, Retained, StackIdentity, StackRequest
 from calor.server.engine.durable.tree import values_of
 from calor.server.engine.reconcile import happenings
@@ -74,16 +75,18 @@ class StackService(StackAnswers):
             raise
         return presenting.identity(stack)
 
-    async def update(self, caller: Caller, name: str, ident: str, request: StackRequest) -> None:
+    async def update(self, caller: Caller, name: str, ident: str, request: StackRequest) -> Mapping[str, int] | None:
         stack = await self._find.stack(caller, name, ident)
         legality.check_update(stack)
         wish = await self._checks.wish(caller, stack, request)
         blueprint, findings = await self._checks.checked(caller, stack, wish)
         kept = await credentials.renewed(self._tools.door, caller, findings, stack.region, self._rights(stack))
 
+        steps: list[PlannedStep] = []
+
         async def work(operation: Operation) -> None:
             legality.check_update(operation.tree.root)
-            await self._check_plan(caller, operation, wish, blueprint, request)
+            steps[:] = await self._planned(caller, operation, wish, blueprint, request)
             revision = self._revision(stack, wish, blueprint)
             self._blueprints.keep(revision.id, blueprint)
             values: dict[str, Any] = {
@@ -100,20 +103,24 @@ class StackService(StackAnswers):
             await self._begin(caller, operation, Action.UPDATE, _stored(revision), **values)
 
         await self._change(stack, work)
+        return counts_of(steps) if request.guard is not Guard.NONE else None
 
-    async def _check_plan(
+    async def _planned(
         self, caller: Caller, operation: Operation, wish: Wish, blueprint: Blueprint, request: StackRequest
-    ) -> None:
-        """Raises unless the update is still what was planned, and nothing of it is what the request guards against."""
+    ) -> Sequence[PlannedStep]:
+        """The steps, where the request has a guard. Raises unless the update is still what was planned, and nothing of
+        it is what the request guards against."""
         tree = operation.tree
         rows = list(tree.rows.values())
         if request.plan:
             plan_ids.check(request.plan, plan_ids.of_update(self._tools.signer, tree.root, rows, wish), tree.root.name)
-        if request.guard is not Guard.NONE or request.allow_replace:
-            steps = await steps_of(self._tools, caller, tree.root, blueprint, tree.stacks, rows)
-            steps = guarding.guarded(steps, request.guard, request.allow_replace)
-            if request.guard is not Guard.NONE:
-                guarding.check(steps)
+        if request.guard is Guard.NONE and not request.allow_replace:
+            return ()
+        steps = await steps_of(self._tools, caller, tree.root, blueprint, tree.stacks, rows)
+        steps = guarding.guarded(steps, request.guard, request.allow_replace)
+        if request.guard is not Guard.NONE:
+            guarding.check(steps)
+        return steps
 
     async def delete(self, caller: Caller, name: str, ident: str, *, retain: Sequence[str] = ()) -> Sequence[Retained]:
         stack = await self._find.stack(caller, name, ident)
