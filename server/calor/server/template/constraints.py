@@ -106,7 +106,7 @@ def _allowed(rule: AllowedValues, value: Any, text: str) -> str | None:
 def _alike(item: Any, allowed: Any) -> bool:
     """5 is allowed where "5" is, 1.5 where "1.50" is, true where "yes" is: what means the same."""
     if isinstance(item, bool):
-        return item == _truth(allowed)
+        return item is _truth(allowed)
     if isinstance(allowed, bool):
         return str(item) == str(allowed)
     if isinstance(item, int | float) or isinstance(allowed, int | float):

@@ -90,7 +90,7 @@ def is_cron_expression(value: Any) -> bool:
     years; or one of the short names (``@daily``). Nothing is one too."""
     text = str(value).lower()
     fields = text.split()
-    if text in _CRON_SHORT or not text:
+    if text in _CRON_SHORT or not value:
         return True
     return len(fields) in _CRON_FIELDS and all(_is_cron_field(field, place) for place, field in enumerate(fields))
 
@@ -114,8 +114,10 @@ def _cron_number(text: str, place: int) -> int | None:
 
 
 def is_timezone(value: Any) -> bool:
+    if not value:
+        return True
     try:
-        zoneinfo.ZoneInfo(str(value) or "UTC")
+        zoneinfo.ZoneInfo(str(value))
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         return False
     return True
@@ -129,15 +131,16 @@ def moment(text: str) -> datetime:
         raise ValueError(f"{text!r} is no moment in ISO 8601.")
     parts = [int(part) for part in found.group("year", "month", "day", "hour", "minute", "second") if part]
     year, month, day, *time = [*parts, *[1] * (3 - len(parts))]
-    return datetime(year, month, day, *time, tzinfo=_zone(found["zone"]))
+    hour, minute, second = [*time, 0, 0, 0][:3]
+    return datetime(year, month, day, hour, minute, second, tzinfo=_zone(found["zone"]))
 
 
 def _zone(written: str | None) -> timezone:
-    if written in (None, "Z"):
+    if written is None or written == "Z":
         return UTC
-    digits = written.replace(":", "")  # type: ignore[union-attr]  # None is UTC
+    digits = written.replace(":", "")
     offset = timedelta(hours=int(digits[1:3]), minutes=int(digits[3:] or 0))
-    return timezone(-offset if written.startswith("-") else offset)  # type: ignore[union-attr]
+    return timezone(-offset if written.startswith("-") else offset)
 
 
 def is_iso_8601(value: Any) -> bool:

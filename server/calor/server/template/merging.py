@@ -48,7 +48,7 @@ def merge_for(template: Template | None, files: Mapping[str, str], environments:
     for text in (text for name, text in files.items() if is_file(name)):
         with contextlib.suppress(InvalidInput, RequestLimitExceeded):  # told where it is used
             schemas |= parse_template(text, lenient=True).parameters
-    return merge_environments(environments, schemas | template.parameters)
+    return merge_environments(environments, {**schemas, **template.parameters})
 
 
 class _Strategies:
