@@ -5,6 +5,7 @@ import logging
 import socket
 import uuid
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 from calor.server.cloud.door import CloudDoor
 from calor.server.engine.durable.clock import Clock, SystemClock
@@ -42,6 +43,7 @@ from calor.server.engine.workers.workers import Workers
 from calor.server.identity import BearerTokens, BootstrapTokens, Keys, UrlSigner, Vault
 from calor.server.resources.base import Registry
 from calor.server.resources.lookup import Lookup
+from calor.server.store import queries
 from calor.server.store.database import Database
 from calor.server.store.models import Service
 from calor.server.store.writes import Change, Insert
@@ -49,6 +51,9 @@ from calor.server.store.writes import Change, Insert
 log = logging.getLogger(__name__)
 
 RECOVER_EVERY = 3.0
+LOOK_AROUND_EVERY = 2.0
+NEIGHBOURS_EVERY = 10.0
+"""Seconds after which to look whether there are other processes."""
 
 
 def tools_of(
@@ -123,6 +128,8 @@ class Orchestrator:
         self.catalogue = CatalogueService(tools)
         self._service_id = str(uuid.uuid4())
         self._chores: list[asyncio.Task[None]] = []
+        self._has_neighbours = False
+        self._asked_around: float | None = None
 
     async def start(self) -> None:
         self._tools.journal.start()
@@ -136,6 +143,7 @@ class Orchestrator:
             asyncio.create_task(_each(30.0, self._tools.contacts.write_down), name="contacts"),
             asyncio.create_task(_each(self._settings.report_interval, self._beat), name="heartbeat"),
             asyncio.create_task(_each(5.0, self.runs.end_overdue), name="cancelled runs"),
+            asyncio.create_task(_each(LOOK_AROUND_EVERY, self._look_around), name="neighbours"),
             asyncio.create_task(_each(3600.0, self._forget_output), name="old output"),
         ]
 
@@ -153,6 +161,16 @@ class Orchestrator:
 
     async def _renew(self) -> None:
         self._trees.lost(await self._leases.renew())
+
+    async def _look_around(self) -> None:
+        """What other processes have delivered to agents that ask here; nothing where there are none."""
+        now = self._tools.clock.steady()
+        if self._asked_around is None or now - self._asked_around >= NEIGHBOURS_EVERY:
+            self._asked_around = now
+            since = self._tools.clock.now() - timedelta(seconds=2 * self._settings.report_interval)
+            self._has_neighbours = await queries.other_services(self._tools.database, self._service_id, since)
+        if self._has_neighbours:
+            await self._tools.mailboxes.look_around()
 
     async def _forget_output(self) -> None:
         await self._tools.outputs.forget_older(self._settings.keep_run_output)

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from calor.server.store.database import Database
 from calor.server.store.guest_models import Guest, Mailbox, Push, Run, Signal, SoftwareConfig, SoftwareDeployment
 from calor.server.store.models import Resource
-from calor.server.store.queries import fetch, fetch_one
+from calor.server.store.queries import AT_ONCE, fetch, fetch_one
 from calor.server.store.rows import ConfigRow, DeploymentRow, GuestRow, PushRow, RunRow, SignalRow
 
 
@@ -109,6 +109,20 @@ async def mailbox(database: Database, server_id: str) -> int:
         return int((await connection.execute(query)).scalar_one_or_none() or 0)
 
     return await database.read(work)
+
+
+async def mailboxes(database: Database, server_ids: Sequence[str]) -> dict[str, int]:
+    """The versions of those that there are."""
+    found: dict[str, int] = {}
+
+    async def work(connection: AsyncConnection) -> None:
+        for begin in range(0, len(server_ids), AT_ONCE):
+            query = sa.select(Mailbox.server_id, Mailbox.version)
+            query = query.where(Mailbox.server_id.in_(server_ids[begin : begin + AT_ONCE]))
+            found.update({str(server): int(version) for server, version in (await connection.execute(query)).all()})
+
+    await database.read(work)
+    return found
 
 
 async def guest(database: Database, resource_id: str) -> GuestRow | None:

@@ -230,6 +230,12 @@ async def _take(
     return await database.transaction(work)
 
 
+async def other_services(database: Database, ident: str, since: datetime) -> bool:
+    """Whether another process has reported since a moment."""
+    query = sa.select(Service.__table__).where(Service.id != ident, Service.updated_at >= since)
+    return await fetch_one(database, ServiceRow, query) is not None
+
+
 async def services(database: Database) -> list[ServiceRow]:
     return await fetch(database, ServiceRow, sa.select(Service.__table__).order_by(Service.created_at))
 

@@ -39,7 +39,16 @@ class Remove:
     key: Mapping[str, Any]
 
 
-Write = Insert | Change | Remove
+@dataclass(frozen=True, slots=True)
+class Add:
+    """Add to numbers of the rows that have ``key``, whatever they are: others may add at the same time."""
+
+    of: Model
+    key: Mapping[str, Any]
+    values: Mapping[str, int]
+
+
+Write = Insert | Change | Add | Remove
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +72,29 @@ async def holds(connection: AsyncConnection, fence: Fence, until: datetime) -> b
 
 
 async def carry_out(connection: AsyncConnection, writes: Iterable[Write]) -> None:
-    """Inserts first, then changes in their order, then removals: few statements with many rows each."""
+    """Inserts first, then changes in their order, additions, removals: few statements with many rows each."""
     inserts: dict[Model, list[Mapping[str, Any]]] = {}
     changes: list[Change] = []
+    additions: list[Add] = []
     removals: dict[tuple[Model, tuple[str, ...]], list[Mapping[str, Any]]] = {}
     for write in writes:
         if isinstance(write, Insert):
             inserts.setdefault(write.into, []).append(write.values)
         elif isinstance(write, Change):
             changes.append(write)
+        elif isinstance(write, Add):
+            additions.append(write)
         else:
             removals.setdefault((write.of, tuple(sorted(write.key))), []).append(write.key)
     for model, rows in inserts.items():
         await _insert(connection, model, rows)
     for group in _grouped(changes):
         await _change(connection, group)
+    for addition in additions:
+        table = addition.of.__table__
+        more = {name: table.c[name] + value for name, value in addition.values.items()}
+        where = [table.c[name] == value for name, value in addition.key.items()]
+        await connection.execute(sa.update(table).where(*where).values(more))  # type: ignore[arg-type]  # a Table, always
     for (model, names), keys in removals.items():
         await _remove(connection, model, names, keys)
 

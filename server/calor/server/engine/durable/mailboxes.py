@@ -1,16 +1,21 @@
 """A version per server that grows with each change its agent should see, and the one commit in which changes that
-came together become visible together."""
+came together become visible together. Where several processes serve agents, each looks for what the others deliver."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from sqlalchemy.exc import IntegrityError
 
 from calor.server.engine.durable.hub import Hub
 from calor.server.engine.durable.journal import Journal
 from calor.server.store import guest_queries
 from calor.server.store.database import Database
 from calor.server.store.guest_models import Mailbox
-from calor.server.store.writes import Change, Fence, Insert, Write
+from calor.server.store.writes import Add, Fence, Insert, Write
+
+log = logging.getLogger(__name__)
 
 QUIET = 0.015
 """Seconds without another change after which what has come is delivered: what becomes ready at once goes through the
@@ -46,6 +51,13 @@ class Mailboxes:
             known = self._versions.setdefault(server_id, known)
         return known
 
+    async def look_around(self) -> None:
+        """Learn what other processes have delivered to the servers that are asked for here."""
+        for server, version in (await guest_queries.mailboxes(self._database, list(self._versions))).items():
+            if version > self._versions.get(server, version):
+                self._versions[server] = version
+                self._hub.wake(("mailbox", server))
+
     async def post(self, server_id: str, writes: Sequence[Write], fence: Fence | None = None) -> None:
         """Write what an agent should see; durable and visible when it returns."""
         delivered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -64,33 +76,44 @@ class Mailboxes:
                     if len(self._waiting) == count:
                         break
                 posts, self._waiting = self._waiting, []
-                await self._commit(posts)
+                try:
+                    await self._commit(posts)
+                except Exception as error:  # the outermost frame of a task: those who wait are told
+                    log.exception("what agents should see could not be delivered")
+                    for post in posts:
+                        if not post.delivered.done():
+                            post.delivered.set_exception(error)
         finally:
             self._round = None
 
     async def _commit(self, posts: Sequence[_Post]) -> None:
         servers = sorted({post.server_id for post in posts})
-        bumps = [await self._bump(server) for server in servers]
-        commits = [self._journal.commit(post.writes, fence=post.fence) for post in posts]
-        bumped, *results = await asyncio.gather(self._journal.commit(bumps), *commits, return_exceptions=True)
+        known = await guest_queries.mailboxes(self._database, servers)
+        await asyncio.gather(*(self._make(server) for server in servers if server not in known))
+        commits = [self._journal.commit([*post.writes, _grown(post.server_id)], fence=post.fence) for post in posts]
+        results = await asyncio.gather(*commits, return_exceptions=True)
+        self._versions |= await guest_queries.mailboxes(self._database, servers)
         for server in servers:
-            self._versions[server] += bumped is None
             self._hub.wake(("mailbox", server))
         self._hub.wake(POSTED)
         for post, result in zip(posts, results, strict=True):
-            fault = result or bumped
             if post.delivered.done():
                 continue
-            if fault is None:
+            if result is None:
                 post.delivered.set_result(None)
             else:
-                post.delivered.set_exception(fault)
+                post.delivered.set_exception(result)
 
-    async def _bump(self, server_id: str) -> Write:
-        version = await self.version(server_id)
-        if version == 0:
-            return Insert(Mailbox, {"server_id": server_id, "version": 1})
-        return Change(Mailbox, {"server_id": server_id}, {"version": version + 1})
+    async def _make(self, server_id: str) -> None:
+        try:
+            await self._journal.commit([Insert(Mailbox, {"server_id": server_id, "version": 0})])
+        except IntegrityError:
+            log.info("another process made a mailbox at the same time", extra={"server": server_id})
 
     def forget(self, server_id: str) -> None:
         self._versions.pop(server_id, None)
+
+
+def _grown(server_id: str) -> Write:
+    """In one commit with what it tells of: who sees the version sees that, in whatever process."""
+    return Add(Mailbox, {"server_id": server_id}, {"version": 1})

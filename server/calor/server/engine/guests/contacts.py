@@ -60,6 +60,7 @@ class Contacts:
         self._known: dict[str, Contact] = {}
         self._written: dict[str, datetime] = {}
         self._gone: set[str] = set()
+        self._rows: dict[str, tuple[datetime | None, float | None]] = {}
 
     def is_gone(self, resource_id: str) -> bool:
         """Whether the server was deleted while this process ran."""
@@ -67,9 +68,19 @@ class Contacts:
 
     def of(self, resource_id: str, row: GuestRow | None = None) -> Contact:
         known = self._known.get(resource_id)
-        if known is not None or row is None:
+        if row is None or row.last_contact is None:
             return known or Contact()
-        return Contact(state=row.state, detail=row.detail, at=row.last_contact)
+        elsewhere = self._elsewhere(resource_id, row)
+        if known is None or known.at is None or (elsewhere.heard is not None and row.last_contact > known.at):
+            return elsewhere
+        return known
+
+    def _elsewhere(self, resource_id: str, row: GuestRow) -> Contact:
+        """What another process has written down of a guest, and when by our own clock that was seen to be new."""
+        seen = self._rows.get(resource_id)
+        if seen is None or seen[0] != row.last_contact:
+            seen = self._rows[resource_id] = (row.last_contact, None if seen is None else self._clock.steady())
+        return Contact(state=row.state, detail=row.detail, at=row.last_contact, heard=seen[1])
 
     def seen(self, resource_id: str) -> None:
         """An authenticated request: touches no database."""
@@ -118,6 +129,7 @@ class Contacts:
         self._gone.add(resource_id)
         self._known.pop(resource_id, None)
         self._written.pop(resource_id, None)
+        self._rows.pop(resource_id, None)
 
     def _write(self, resource_id: str, contact: Contact) -> Write:
         self._written[resource_id] = contact.at or self._clock.now()
