@@ -21,6 +21,17 @@ from openstack_client import OpenStackClient
 CLIENT = OpenStackClient()
 COMPLETE = bool(os.environ.get("CALOR_TEST_COMPLETE"))
 SANDBOXES = "tests/server/devcloud/sandbox/"
+LONGEST = (
+    "tests/agent/test_hooks_side_by_side.py",
+    "tests/agents_of_openstack/",
+    "tests/cloudinit/test_real_cloud_init.py",
+    "tests/playbooks/",
+    "tests/kills/",
+    "tests/examples/",
+    "tests/faults/",
+    "tests/cfntools/test_machine_packages.py",
+)
+"""What takes minutes begins first, so that no worker is left alone with it at the end."""
 LIMITS = ("no IPv6 here", "this machine's control groups are read-only", "cannot run containers here")
 """Reasons of skips that no set-up can mend."""
 CALOR = Path(sys.executable).with_name("calor")
@@ -148,6 +159,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("root") and os.geteuid() != 0:
             item.add_marker(pytest.mark.skip(reason="this test needs root"))
+    items.sort(key=lambda item: [not item.nodeid.startswith(place) for place in LONGEST])
 
 
 @pytest.hookimpl(optionalhook=True)
