@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from agent_hosts import Host, deployed, exists, guest_of, polled, result_of
+from agent_hosts import Host, deployed, exists, guest_of, polled, result_of, waiting
 from engine_world import World, running
 
 
@@ -16,6 +16,7 @@ async def two(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tu
     monkeypatch.setattr("calor.server.engine.orchestrator.LOOK_AROUND_EVERY", 0.02)
     monkeypatch.setattr("calor.server.engine.orchestrator.NEIGHBOURS_EVERY", 0.0)
     monkeypatch.setattr("calor.server.engine.guests.deployments.LOOK_AGAIN", 0.05)
+    monkeypatch.setattr("calor.server.engine.guests.signals.LOOK_AGAIN", 0.05)
     world.types.append(Host)
     world.settings["lease_ttl"] = timedelta(seconds=30)
     async with running(world) as first, running(world) as second:
@@ -31,11 +32,11 @@ async def test_a_deployment_reaches_an_agent_that_asks_another_process_and_its_r
     view = await first.reached(stack, "CREATE_COMPLETE")
     assert [output.value for output in view.outputs] == ["made"]
 
-    waiting = asyncio.create_task(second.orchestrator.guests.deployments(who, since=found.version, wait=10.0))
+    asking = asyncio.create_task(second.orchestrator.guests.deployments(who, since=found.version, wait=10.0))
     await asyncio.sleep(0.05)
-    assert not waiting.done()
+    assert not asking.done()
     await first.update(stack, deployed(input_values={"word": "two"}))
-    newer = await asyncio.wait_for(waiting, 5)
+    newer = await asyncio.wait_for(asking, 5)
     while not any(one["name"] == "word" for one in newer.deployments[0]["inputs"]):
         newer = await second.orchestrator.guests.deployments(who, since=newer.version, wait=5.0)
     assert newer.version > found.version
@@ -70,3 +71,28 @@ async def test_a_guest_that_calls_another_process_is_not_out_of_contact(two: Any
     view = await first.reached(stack, "CREATE_FAILED")
     assert "No contact for" in view.status_reason
     assert "last made contact at" in view.status_reason
+
+
+async def test_a_signal_of_a_deployment_counts_whoever_takes_it(two: Any) -> None:
+    first, second = two
+    stack = await first.create("asked", deployed())
+    who, _ = await guest_of(first, stack)
+    await polled(second, who)
+    await second.signal(stack, "d0", deploy_status_code=3, deploy_stderr="no")
+    view = await first.reached(stack, "CREATE_FAILED")
+    assert "non-zero status code: 3" in view.status_reason
+    assert "d0 SIGNAL_COMPLETE" in await second.events(stack)
+
+
+async def test_signals_count_whoever_takes_them_and_what_is_done_is_changed_anywhere(two: Any) -> None:
+    first, second = two
+    stack = await first.create("asked", waiting(1))
+    await exists(first, stack, "w")
+    await second.signal(stack, "h", status="SUCCESS", data="there")
+    await first.reached(stack, "CREATE_COMPLETE")
+    await second.update(stack, waiting(2))
+    await exists(second, stack, "w")
+    await first.signal(stack, "h", status="SUCCESS", data="more", id="2")
+    await second.reached(stack, "UPDATE_COMPLETE", 30)
+    await first.delete(stack)
+    await second.reached(stack, "DELETE_COMPLETE", 30)

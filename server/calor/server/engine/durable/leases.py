@@ -106,6 +106,13 @@ class Leases:
                 raise ServiceUnavailable("Another engine works on this stack. Try again in a few seconds.")
             await asyncio.sleep(0.2)
 
+    async def is_held_elsewhere(self, root_id: str) -> bool:
+        """Whether another process, not known to be dead, has the lease."""
+        row = await queries.lease(self._database, root_id)
+        if row is None or row.owner in ("", self.owner) or row.expires_at <= self._clock.now():
+            return False
+        return not self._process.knows_dead(row.owner)
+
     def given_back(self, fence: Fence) -> Write:
         """The write that frees the lease; it goes out with the last write of an operation."""
         return Change(

@@ -36,6 +36,10 @@ class Trees:
         operation = self._running.get(root_id)
         return None if operation is None or operation.over else operation
 
+    async def are_elsewhere(self, root_id: str) -> bool:
+        """Whether another process that lives works on a tree now."""
+        return await self._leases.is_held_elsewhere(root_id)
+
     async def plant(self, stack: StackRow, writes: Sequence[Write]) -> None:
         """Store a new root stack and begin to work on it."""
         fence, lease = self._leases.first(stack.id)
