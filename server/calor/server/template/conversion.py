@@ -61,7 +61,12 @@ class _Work:
                 near = did_you_mean(str(key), schemas)
                 misspelt.update(meant(near))
                 self.fault(f"There is no property {key!r}{near}.", (*path, key), value=False, code="unknown-property")
-        return {key: self.entry(schema, values, key, path, misspelt) for key, schema in schemas.items()}
+        return {
+            key: self.entry(schema, values, key, path, misspelt)
+            if key in values or schema.required or schema.default is not None
+            else None  # most of a server's thirty, a thousand times
+            for key, schema in schemas.items()
+        }
 
     def entry(
         self, schema: PropertySchema, values: Mapping[str, Any], key: str, path: Path, misspelt: Container[str]

@@ -146,7 +146,7 @@ def _children(node: Any) -> list[Any]:
 def _read_yaml(text: str, file: str, limits: Limits) -> Reading:
     builder = _Builder(file, limits)
     try:
-        builder.run(yaml.parse(text, Loader=yaml.CSafeLoader))
+        builder.run(iter(yaml.CSafeLoader(text).get_event, None))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
