@@ -136,6 +136,12 @@ def test_12_tosca(cloud: Any) -> None:
     cloud.openstack("stack", "delete", "--yes", "--wait", "tosca")
 
 
+def test_13_cfn_init(cloud: Any) -> None:
+    with stack(cloud, "13-cfn-init.yaml", name="init") as outputs:
+        assert json.loads(outputs["Size"]) == {"size": str(len("Hello from cfn-init"))}
+        assert outputs["Address"] in cloud.openstack("server", "list", "-f", "value", "-c", "Networks")
+
+
 def test_demo(cloud: Any) -> None:
     with stack(cloud, "demo.yaml", "--parameter", "word=abracadabra", name="demo") as outputs:
         digest = hashlib.sha256(b"abracadabra").hexdigest()
