@@ -59,6 +59,8 @@ async def test_a_servers_metadata_shows_its_deployments_to_its_users(hosts: Any)
         await hosts.orchestrator.guests.result(who, result_of(found, index))
     await hosts.reached(stack, "CREATE_COMPLETE")
     assert (await seen())["deployments"] == before["deployments"]
+    urls = [one["value"] for run in before["deployments"] for one in run["inputs"] if one["name"] == "deploy_signal_id"]
+    assert all(url.startswith("http") for url in urls)
 
 
 async def test_a_failed_run_shows_its_code_and_last_lines(hosts: Any) -> None:
@@ -191,6 +193,8 @@ async def test_f050_a_time_out_says_what_is_known_of_the_guest(
     view = await hosts.reached(stack, "CREATE_FAILED")
     assert expected in view.status_reason
     assert re.search(r"timed out", view.status_reason)
+    (run,) = await hosts.orchestrator.deployments.list(USER, server_id=None)
+    assert (run.status, "timed out" in run.status_reason) == ("FAILED", True), "as in Heat: nobody waits for it"
 
 
 async def test_f026_a_delete_deployment_for_a_gone_server_does_not_block(hosts: Any, world: Any) -> None:

@@ -13,7 +13,7 @@ from calor.server.engine.reconcile.bench import Bench, Superseded, WorkFailed
 from calor.server.engine.reconcile.context import ResourceContext
 from calor.server.engine.reconcile.deciding import Choice, Want
 from calor.server.engine.reconcile.removal import remove
-from calor.server.engine.reconcile.stopping import Stop
+from calor.server.engine.reconcile.stopping import Stop, Stopped
 from calor.server.engine.revision.kinds import typed
 from calor.server.plan import Action as Do
 from calor.server.resources.base import ResourceFailed, ResourceType, UpdateReplace
@@ -53,6 +53,8 @@ class Applying:
 
     async def _failed(self, error: BaseException) -> None:
         reason = await failing.reason_of(error, self._bench, self._at, self._name, self.action)
+        if isinstance(error, Stopped):
+            await failing.end_awaited_run(self._bench, self._at, reason)
         await failing.record(self._bench, self._name, self.row, self.action, reason)
         raise WorkFailed(reason) from error
 

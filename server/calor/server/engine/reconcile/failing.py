@@ -81,6 +81,14 @@ async def record(bench: Bench, name: str, row: ResourceRow | None, action: Actio
     )
 
 
+async def end_awaited_run(bench: Bench, at: ResourceContext | None, reason: str) -> None:
+    """A deployment that is waited for no more has failed, as in Heat; what its guest still reports changes nothing."""
+    awaited = at.deployments.awaited if at is not None else None
+    run = await bench.tools.deployments.row(awaited) if awaited is not None else None
+    if run is not None:
+        await bench.tools.deployments.finish(run, status=Status.FAILED.value, status_reason=reason, output_values={})
+
+
 def _stillborn(bench: Bench, name: str, reason: str) -> ResourceRow:
     now = bench.tools.clock.now()
     return ResourceRow(

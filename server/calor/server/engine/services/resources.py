@@ -23,6 +23,7 @@ from calor.server.template import mask
 
 log = logging.getLogger(__name__)
 
+SIGNAL_URL = "deploy_signal_id"
 MARKED = "state changed by mark-unhealthy"
 
 
@@ -95,7 +96,8 @@ class ResourceService:
         documents = await self._tools.deployments.heat_documents(row.physical_id) if row.physical_id else ()
         if not documents:
             return known
-        shown = [hidden(document, await self._tools.secrets.of(run)) for run, document in documents]
+        secrets = self._tools.secrets
+        shown = [_with_signal_url(document, hidden(document, await secrets.of(run))) for run, document in documents]
         return {**known, "deployments": shown}
 
     async def signal(self, caller: Caller, name: str, ident: str, resource: str, details: Mapping[str, Any]) -> None:
@@ -152,6 +154,15 @@ class ResourceService:
                 needed_by = blueprint.graph.required_by(name)
                 found.append(presenting.not_yet(name, definition.type, stack, needed_by))
         return found
+
+
+def _with_signal_url(document: Mapping[str, Any], shown: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Users signal a deployment by hand with the URL that they find here, as with Heat: it opens that run only."""
+    inputs = [
+        given if given["name"] == SIGNAL_URL else masked
+        for given, masked in zip(document["inputs"], shown["inputs"], strict=True)
+    ]
+    return {**shown, "inputs": inputs}
 
 
 def _passes(view: ResourceView, filters: Mapping[str, Sequence[str]]) -> bool:
