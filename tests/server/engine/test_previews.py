@@ -1,5 +1,6 @@
 """Heat's previews and validate: nested stacks stand where Heat shows them, nothing is stored."""
 
+import json
 from typing import Any
 
 from engine_world import USER
@@ -31,6 +32,10 @@ GROUP = {
         "count": 2,
         "resource_def": {"type": "member.yaml", "properties": {"text": {"get_resource": "a"}}},
     },
+}
+GROUP_OF_ONE = {
+    "type": "OS::Heat::ResourceGroup",
+    "properties": {"count": 1, "resource_def": {"type": "OS::Heat::TestResource"}},
 }
 BOTH = {
     "a": {"type": "OS::Heat::TestResource", "properties": {"value": "x"}},
@@ -95,3 +100,13 @@ async def test_an_output_of_a_member_that_there_is_not_is_an_error_of_that_outpu
     first, seventh = view.outputs
     assert (first.value, first.error, seventh.value) == ("m-0", None, None)
     assert "no member '7'" in seventh.error
+
+
+async def test_an_error_of_a_nested_stacks_output_is_that_of_who_asks_for_it(engine: Any) -> None:
+    """As in Heat (heat-tempest-plugin, test_output_error_nested)."""
+    inner = hot({"g": GROUP_OF_ONE}, outputs={"bad": {"value": {"get_attr": ["g", "resource.7.output"]}}})
+    outer = hot({"m": {"type": "inner.yaml"}}, outputs={"told": {"value": {"get_attr": ["m", "bad"]}}})
+    stack = await engine.create("e", outer, files={"inner.yaml": json.dumps(inner)})
+    (told,) = (await engine.reached(stack, "CREATE_COMPLETE")).outputs
+    assert told.value is None
+    assert "output bad" in told.error and "no member '7'" in told.error

@@ -7,6 +7,7 @@ from calor.server.engine.reconcile import attributes
 from calor.server.engine.reconcile.bench import Bench
 from calor.server.engine.revision.kinds import typed
 from calor.server.engine.revision.scope import follow, reference_of
+from calor.server.errors import BadRequest
 from calor.server.store.states import Action
 
 
@@ -29,9 +30,13 @@ class ChildView:
         return f"arn:openstack:heat::{stack.project_id}:stacks/{stack.name}/{stack.id}"
 
     async def output(self, name: str) -> Any:
+        """Raises `BadRequest` for an output that could not be had."""
         for item in self._bench.tools.sealing.value(self._bench.stack.outputs) or ():
-            if item["name"] == name:
-                return item.get("value")
+            if item["name"] != name:
+                continue
+            if item.get("error"):
+                raise BadRequest(f"Error in the nested stack's output {name}: {item['error']}")
+            return item.get("value")
         return None
 
     def members(self) -> Sequence[str]:
@@ -54,6 +59,8 @@ class ChildView:
         want = typed(kind, self._bench.tools.sealing.value(row.properties or row.pending) or {})
         at = self._bench.context(row, kind)
         found = await attributes.fetched(self._bench, kind, at, row, want, [tuple(path)])
+        for fault in found.get("faults", {}).values():
+            raise BadRequest(fault)
         if kind.is_nested:
             return next(iter(found.get("paths", {}).values()), None)
         return follow(found.get("names", {}).get(str(path[0])) if path else found.get("names"), path[1:])

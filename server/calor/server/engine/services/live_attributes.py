@@ -14,7 +14,7 @@ from calor.server.engine.revision.revisions import Blueprints
 from calor.server.engine.revision.template_type import TemplateType
 from calor.server.engine.services import presenting
 from calor.server.engine.services.run_viewing import hidden
-from calor.server.errors import BadRequest, CalorError
+from calor.server.errors import CalorError
 from calor.server.resources.base import ResourceType
 from calor.server.resources.declare import attributes_of
 from calor.server.store import guest_queries
@@ -76,10 +76,7 @@ async def _of_nested(
     bench: Bench, kind: ResourceType[Any], at: ResourceContext, row: ResourceRow, want: Any, name: str
 ) -> Any:
     """Null also for an attribute that is one only with a path (a group's ``attributes``)."""
-    try:
-        found = await attributes.fetched(bench, kind, at, row, want, [(name,)])
-    except BadRequest:
-        return None
+    found = await attributes.fetched(bench, kind, at, row, want, [(name,)])
     return next(iter(found.get("paths", {}).values()), None)
 
 

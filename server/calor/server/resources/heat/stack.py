@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from calor.server.errors import BadRequest
 from calor.server.resources.base import Child, Context, Incarnation, Nested, ResourceType
 from calor.server.resources.declare import UPDATABLE, Since, attributes
 from calor.server.template import parse_template
@@ -52,7 +53,15 @@ class Stack(ResourceType[StackProps]):
         if name == "outputs":
             if path:
                 return await child.output(str(path[0]))
-            return {output: await child.output(output) for output in parse_template(was.template).outputs}
+            return {output: await _or_nothing(child, output) for output in parse_template(was.template).outputs}
         if name == "show":
             return {"id": child.stack_id, "stack_name": at.me.physical_name}
         return await child.output(name)
+
+
+async def _or_nothing(child: Child, output: str) -> Any:
+    """Of all outputs together, one that could not be had is nothing."""
+    try:
+        return await child.output(output)
+    except BadRequest:
+        return None
