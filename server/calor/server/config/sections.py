@@ -191,9 +191,7 @@ class Keystone:
         60, "Seconds a valid token is not asked about again; a revoked one works that long.", minimum=0
     )
     validation_threads: int = option(8, "How many tokens are asked about at once.", minimum=1)
-    memcached_servers: tuple[str, ...] = option(
-        (), "Known for compatibility; tokens are kept in memory."
-    )
+    memcached_servers: tuple[str, ...] = option((), "Known for compatibility; tokens are kept in memory.")
 
 
 @dataclass(frozen=True, kw_only=True)
