@@ -17,6 +17,9 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 STYLES = {"COMPLETE": "green", "FAILED": "red", "PROGRESS": "yellow"}
 WIDE = 100_000
 """Columns of an output that is no terminal: lines are not broken there."""
+MOST_LINES, MOST_CHARACTERS = 40, 4_000
+"""Of one text in a table: each row of a table is as long as its longest, so that a large text takes minutes."""
+JSON_HAS_ALL = "`--format json` shows all"
 
 as_format = click.option(
     "-f", "--format", "shape", type=click.Choice(["table", "json"]), default="table", help="How to print it."
@@ -33,6 +36,27 @@ def console() -> "Console":
 def harmless(text: str) -> str:
     """Without terminal escapes and control characters but tabs and newlines."""
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", _ESCAPES.sub("", text.replace("\r\n", "\n")).replace("\r", "\n"))
+
+
+def shortened(text: str, how: str = JSON_HAS_ALL) -> str:
+    """The beginning of a text that is large, with its size and ``how`` all of it is seen; harmless for a terminal."""
+    kept = "\n".join(text[:MOST_CHARACTERS].split("\n")[:MOST_LINES])
+    if len(kept) == len(text):
+        return harmless(text)
+    return f"{harmless(kept)}\n[… {_size(text)} in all: {how}]"
+
+
+def last_lines(text: str, most: int, how: str) -> list[str]:
+    """The end of a text, after a line with its size and ``how`` all of it is seen if it is longer."""
+    kept = text[-MOST_CHARACTERS:].splitlines()[-most:]
+    if len(text) <= MOST_CHARACTERS and len(text.splitlines()) <= most:
+        return harmless(text).splitlines()
+    return [f"[… {_size(text)} in all: {how}]", *harmless("\n".join(kept)).splitlines()]
+
+
+def _size(text: str) -> str:
+    lines = len(text.splitlines())
+    return f"{lines:,} line{'s' * (lines != 1)}, {len(text):,} characters"
 
 
 def styled(status: str) -> "Text":
@@ -54,12 +78,12 @@ def put_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(styled(str(cell)) if _is_status(cell) else Text(harmless(_text(cell))) for cell in row))
+        table.add_row(*(styled(str(cell)) if _is_status(cell) else Text(shortened(_text(cell))) for cell in row))
     _put(table)
 
 
-def put_facts(facts: Mapping[str, Any]) -> None:
-    """Names and values, one a line."""
+def put_facts(facts: Mapping[str, Any], how: str = JSON_HAS_ALL) -> None:
+    """Names and values, one a line; large ones as `shortened` has them."""
     from rich.table import Table
     from rich.text import Text
 
@@ -67,7 +91,7 @@ def put_facts(facts: Mapping[str, Any]) -> None:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(name, styled(value) if _is_status(value) else Text(harmless(_text(value))))
+        table.add_row(name, styled(value) if _is_status(value) else Text(shortened(_text(value), how)))
     _put(table)
 
 

@@ -6,11 +6,12 @@ from typing import Any
 import click
 
 from calor.server.cli.client import Client, connecting
-from calor.server.cli.shown import console, harmless, put_facts, styled
+from calor.server.cli.shown import console, harmless, last_lines, put_facts, styled
 
 DEEPEST = 20
 SHORT = 20
 """Lines of an output that are shown unless all are asked for."""
+ALL = "`calor stack failures --long` shows all"
 ROLLBACK = "ROLLBACK_"
 _LAST_LINES = "; last lines: "
 """Where a server's reason goes on with the end of the output."""
@@ -98,18 +99,14 @@ def put_failure(resource: Mapping[str, Any], run: Mapping[str, Any] | None, *, w
     out = console()
     out.print(f"{resource['resource_name']}", style="bold", end="  ", markup=False)
     out.print(styled(resource["resource_status"]))
-    outputs = {name: _lines(value) for name, value in (run["output_values"] if run else {}).items()}
+    outputs = {name: str(value) for name, value in (run["output_values"] if run else {}).items() if value is not None}
     facts = {"type": resource["resource_type"]} if "resource_type" in resource else {}
     facts["physical id"] = resource.get("physical_resource_id") or "none"
     reason = str(resource["resource_status_reason"])
     facts["reason"] = reason.partition(_LAST_LINES)[0] if any(outputs.values()) else reason  # they follow below
-    put_facts(facts)
-    for name, lines in outputs.items():
-        if lines:
+    put_facts(facts, "`openstack stack resource show` shows all")
+    for name, text in outputs.items():
+        if text:
             click.echo(f"{name}:")
-            shown = lines if whole else lines[-SHORT:]
-            click.echo("\n".join(f"  {line}" for line in ([] if whole or len(lines) <= SHORT else ["…"]) + shown))
-
-
-def _lines(value: Any) -> list[str]:
-    return harmless(str(value)).splitlines() if value not in (None, "") else []
+            lines = harmless(text).splitlines() if whole else last_lines(text, SHORT, ALL)
+            click.echo("\n".join(f"  {line}" for line in lines))

@@ -10,6 +10,7 @@ import click
 import yaml
 
 from calor.server.cli.client import Client, connecting
+from calor.server.cli.shown import shortened
 from calor.server.cli.sources import quoting
 from calor.server.cli.stack.change import FILE, body_of, feeding, guarding, guards
 
@@ -115,13 +116,13 @@ def _step(step: Mapping[str, Any]) -> Iterator[str]:
     head = f"{SIGNS[action]} {'/'.join(step['path'])} ({step['resource_type']}): {action}{more}"
     yield click.style(head, COLOURS[action]) + lost
     for reason in step["reasons"]:
-        yield f"    because {reason}"
+        yield f"    because {shortened(reason)}"
     for change in step["changes"]:
         new = _shown(change["new"])
         text = new if action == "create" else f"{_shown(change['old'])} → {new}"
         yield f"    {change['property']}: {text}" + ("  (forces replacement)" if change["forces_replacement"] else "")
     if step["refused"]:
-        yield click.style(f"    refused: {step['refused']}", "red")
+        yield click.style(f"    refused: {shortened(step['refused'])}", "red")
 
 
 def _shown(value: Any) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from calor.server.cli.client import Client, connecting
-from calor.server.cli.shown import as_format, put_facts, put_json, put_table
+from calor.server.cli.shown import JSON_HAS_ALL, as_format, put_facts, put_json, put_table
 from calor.server.cli.stack.failures import DEEPEST
 
 
@@ -37,8 +37,9 @@ def show(client: Client, stack: str, shape: str) -> None:
         return
     names = ("stack_name", "id", "stack_status", "stack_status_reason", "description", "creation_time", "updated_time")
     put_facts({name.removeprefix("stack_"): found.get(name) for name in names if found.get(name)})
-    _put_section("Parameters", found.get("parameters") or {})
-    _put_section("Outputs", {one["output_key"]: _output(one) for one in found.get("outputs") or ()})
+    _put_section("Parameters", found.get("parameters") or {}, JSON_HAS_ALL)
+    how = f"`--format json` shows all, `openstack stack output show {found['stack_name']} OUTPUT` this one"
+    _put_section("Outputs", {one["output_key"]: _output(one) for one in found.get("outputs") or ()}, how)
     if progress["guests"]:
         click.echo("\nInstances")
         put_table(
@@ -77,10 +78,10 @@ def _output(one: dict[str, Any]) -> Any:
     return one.get("output_value") if not one.get("output_error") else f"error: {one['output_error']}"
 
 
-def _put_section(title: str, facts: dict[str, Any]) -> None:
+def _put_section(title: str, facts: dict[str, Any], how: str) -> None:
     if facts:
         click.echo(f"\n{title}")
-        put_facts(facts)
+        put_facts(facts, how)
 
 
 @click.command()

@@ -13,7 +13,7 @@ from rich.tree import Tree
 
 from calor.server.cli.api_fault import Fault
 from calor.server.cli.client import Client, connecting
-from calor.server.cli.shown import console, harmless, styled
+from calor.server.cli.shown import console, harmless, shortened, styled
 from calor.server.cli.stack.failures import DEEPEST, ROLLBACK, put_failures, stack_of
 from calor.server.cli.stack.logs import Lines
 from calor.server.cli.stack.show import step_of
@@ -21,6 +21,9 @@ from calor.server.cli.stack.show import step_of
 PERIOD = 1.0
 NEWEST = 8
 """Lines of output below the tree."""
+LONGEST = 500
+"""Characters of each: what is drawn four times a second must be little."""
+REASON_HAS_ALL = "`openstack stack show` and `stack resource show` have all"
 UNDER_WAY = frozenset({"RUNNING", "UNREACHABLE", "CANCELLING", "FETCHED", "QUEUED"})
 
 
@@ -64,7 +67,7 @@ def follow(client: Client, path: str, *, beside_json: bool = False) -> int:
         raise click.exceptions.Exit(130) from None
     if not last.has_failed:
         return 0
-    click.echo(f"\n{last.name} is {last.status}: {harmless(last.reason)}\n", err=True)
+    click.echo(f"\n{last.name} is {last.status}: {shortened(last.reason, REASON_HAS_ALL)}\n", err=True)
     put_failures(client, path, last.status, last.progress["deployments"], whole=False)
     return 1
 
@@ -108,7 +111,7 @@ def _plainly(client: Client, path: str, *, err: bool) -> Picture:
         for key, text in _facts(picture).items():
             if known.get(key) != text:
                 known[key] = text
-                click.echo(harmless(f"{key}: {text}").replace("\n", " "), err=err)
+                click.echo(shortened(f"{key}: {text}", REASON_HAS_ALL).replace("\n", " "), err=err)
 
     def line(name: str, text: str) -> None:
         click.echo(f"{name} | {harmless(text)}", err=err)
@@ -136,7 +139,7 @@ def _live(client: Client, path: str) -> Picture:
     newest: list[str] = []
 
     def line(name: str, text: str) -> None:
-        newest.append(f"{name} | {harmless(text)}")
+        newest.append(f"{name} | {harmless(text[:LONGEST])}" + ("…" if len(text) > LONGEST else ""))
         del newest[:-NEWEST]
 
     with Live(console=console(), refresh_per_second=4, transient=False) as live:
