@@ -235,3 +235,27 @@ def test_f124_what_may_be_replaced_and_what_must_not_be_lost_is_sent_along(api: 
     (guarded, plain) = (body for _, _, body in api.asked)
     assert (guarded["guard"], guarded["allow_replace"]) == ("data", ["web", "group/0"])
     assert (plain["guard"], plain["allow_replace"]) == ("restricted", [])
+
+
+def test_a_plan_of_the_template_that_the_stack_has_leaves_out_only_what_that_hides(api: Api) -> None:
+    counts = {"create": 0, "update": 1, "replace": 0, "delete": 0, "none": 0, "refused": 0}
+    step = {"path": ["a"], "resource_type": "OS::Test", "action": "update", "reasons": [], "changes": []}
+    step |= {"retained": False, "destroys_data": False, "refused": None}
+    found = {"id": "f00", "stack_name": "shop", "stack_id": "s1", "counts": counts, "steps": [step]}
+    api.answers["POST", "/plans"] = {"plan": found}
+    api.answers["GET", "/stacks/s1/s1-id"] = {"stack": {"parameters": {"count": "1", "key": "******"}}}
+    words = ("stack", "plan", "shop", "--existing", "--parameter", "count=2", "--parameter", "key=geheim")
+    command = "calor stack update --plan f00 --existing --parameter {} --parameter 'key=******' shop"
+    assert calor(*words).output.splitlines()[-1] == f"To do exactly this: {command.format('count=2')}"
+    api.answers["GET", "/stacks/s1/s1-id"] = Fault("You may not see it.", 403)
+    assert command.format("'count=******'") in calor(*words).output
+
+
+def test_a_plan_that_would_be_refused_ends_as_its_update_would(api: Api, files: Path) -> None:
+    counts = {"create": 0, "update": 0, "replace": 1, "delete": 0, "none": 0, "refused": 1}
+    step = {"path": ["a"], "resource_type": "OS::Test", "action": "replace", "reasons": [], "changes": []}
+    step |= {"retained": False, "destroys_data": False, "refused": "it is forbidden"}
+    found = {"id": "f00", "stack_name": "shop", "stack_id": "s1", "counts": counts, "steps": [step]}
+    api.answers["POST", "/plans"] = {"plan": found}
+    words = ("stack", "plan", "shop", "-t", str(files / "t.yaml"))
+    assert [calor(*words, *more).exit_code for more in ((), ("--detailed-exitcode",), ("--format", "json"))] == [1] * 3

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import yaml
 
+from calor.server.cli.api_fault import Fault
 from calor.server.cli.client import Client, connecting
 from calor.server.cli.shown import shortened
 from calor.server.cli.sources import quoting
@@ -17,6 +18,7 @@ from calor.server.cli.stack.change import FILE, body_of, feeding, guarding, guar
 SIGNS = {"create": "+", "update": "~", "replace": "±", "delete": "-"}
 COLOURS = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
 LONGEST = 100
+HIDDEN = "******"
 
 
 @click.command()
@@ -41,7 +43,8 @@ def plan(
 ) -> None:
     """Show what would be done to STACK, resource by resource, nested ones included. Nothing is done.
 
-    The last line tells how to do exactly this: it is refused if anything has changed meanwhile.
+    The last line tells how to do exactly this: it is refused if anything has changed meanwhile. The exit code is 1 if
+    the update would be refused.
     """
     if template is None and not existing:
         raise click.UsageError("Give a --template, or --existing to keep the one that the stack has.")
@@ -52,8 +55,11 @@ def plan(
     if shape == "json":
         click.echo(json.dumps(found, indent=2))
     else:
-        for line in lines(found, _command(found, click.get_current_context(), body.get("template"))):
+        secret = _hidden(body["template"]) if "template" in body else _hidden_in_stack(client, found)
+        for line in lines(found, _command(found, click.get_current_context(), secret)):
             click.echo(line)
+    if found["counts"]["refused"]:
+        raise click.exceptions.Exit(1)
     if detailed_exitcode and any(step["action"] != "none" for step in found["steps"]):
         raise click.exceptions.Exit(2)
 
@@ -69,7 +75,20 @@ def _hidden(template: Any) -> set[str] | None:
     return {name for name, value in hidden.items() if str(value).lower() not in ("none", "false", "no", "off", "0")}
 
 
-def _command(found: Mapping[str, Any], context: click.Context, template: Any) -> str:
+def _hidden_in_stack(client: Client, found: Mapping[str, Any]) -> set[str] | None:
+    """The names given that are hidden in the template that the stack has, or that it does not show; None where the
+    stack is not shown."""
+    given = click.get_current_context().params["parameters"]
+    if not given or not found["stack_id"]:
+        return None
+    try:
+        shown = client.get(client.stack_path(found["stack_id"]), resolve_outputs=False)["stack"]["parameters"]
+    except Fault:
+        return None
+    return {name for name in given if shown.get(name, HIDDEN) == HIDDEN}
+
+
+def _command(found: Mapping[str, Any], context: click.Context, secret: set[str] | None) -> str:
     """The creation or update that is bound to the plan, with the files and values that the plan was asked with; a plan
     is shown to others, so that the value of a hidden parameter is left to be typed."""
     given, verb = context.params, "update" if found["stack_id"] else "create"
@@ -80,9 +99,8 @@ def _command(found: Mapping[str, Any], context: click.Context, template: Any) ->
     if verb == "update":
         words += [word for name in given["allowed"] for word in ("--allow-replace", name)]
         words += ["--guard-data"] if given["guard_data"] else []
-    secret = _hidden(template)
     for key, value in given["parameters"].items():
-        words += ["--parameter", f"{key}={'******' if secret is None or key in secret else value}"]
+        words += ["--parameter", f"{key}={HIDDEN if secret is None or key in secret else value}"]
     words += [word for key, file in given["parameter_files"].items() for word in ("--parameter-file", f"{key}={file}")]
     cloud = context.obj.cloud if context.obj else given["os_cloud"]
     words += ["--os-cloud", cloud] if cloud else []
