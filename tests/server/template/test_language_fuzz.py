@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from calor.server.errors import CalorError, InvalidInput
@@ -67,6 +67,7 @@ def test_any_text_is_read_or_refused_with_an_error_of_ours(text: str) -> None:
 @given(TREE)
 def test_what_yaml_writes_is_read_as_it_was(tree: Any) -> None:
     text = yaml.safe_dump({"k": tree}, allow_unicode=True)
+    assume(yaml.safe_load(text) == {"k": tree})  # it writes U+0085 so that it cannot read it itself
     assert plain(read(text, file="f", limits=Limits()).root) == {"k": tree}
 
 
