@@ -1,17 +1,19 @@
 """A template on this machine, checked as a server would check it, with all that is wrong at once."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from calor.server.authoring.files import LIMITS, Bundle, Reader
 from calor.server.authoring.limits import beyond_defaults
+from calor.server.authoring.schema_keys import keys_in_properties
 from calor.server.authoring.texts import load
 from calor.server.authoring.tosca_sources import tosca_at
 from calor.server.engine.revision.blueprint import Blueprint, draw
-from calor.server.engine.revision.nested_checks import check_tree
+from calor.server.engine.revision.nested_checks import Findings, check_tree
+from calor.server.engine.revision.template_type import parsed
 from calor.server.engine.revision.translating import translate_here
 from calor.server.errors import CalorError, InvalidInput, Problem
 from calor.server.resources.registry import installed
@@ -26,6 +28,7 @@ from calor.server.template import (
     parse_template,
     told_together,
 )
+from calor.server.template.lookalikes import lookalikes
 from calor.server.tosca import Archive
 
 DEPTH = 5
@@ -75,7 +78,8 @@ def check(wanted: Wanted) -> Report:
     report.template = template
     if template is not None and environment is not None:
         report.warnings += template.warnings
-        _whole(template, environment, wanted, bundle, report)
+        files = _whole(template, environment, wanted, bundle, report)
+        _note_lookalikes(template, files, wanted, report)
     root = bundle.name_of(wanted.template.absolute())
     report.warnings += beyond_defaults(root, report.texts, wanted.parameters, report.resources)
     absent = {(one.file, one.line) for one in bundle.problems}
@@ -157,20 +161,37 @@ def _environment(wanted: Wanted, template: Template | None, bundle: Bundle, repo
     return merge_for(template, bundle.texts, found) if found else Environment()
 
 
-def _whole(template: Template, environment: Environment, wanted: Wanted, bundle: Bundle, report: Report) -> None:
-    name = template.source.file
+def _note_lookalikes(template: Template, files: Iterable[str], wanted: Wanted, report: Report) -> None:
+    """Of the template and of those that its types are; what is an error at the same place says it already."""
+    told = {(one.file, one.path) for one in report.problems}
+    nested = [parsed(report.texts[name], name) for name in files if name in report.texts]
+    found = [
+        one
+        for each in (template, *nested)
+        for one in lookalikes(each, keys_in_properties)
+        if (one.file, one.path.rpartition(".")[0]) not in told
+    ]
+    (report.problems if wanted.strict else report.warnings).extend(found)
+
+
+def _whole(
+    template: Template, environment: Environment, wanted: Wanted, bundle: Bundle, report: Report
+) -> Iterable[str]:
+    """The files of the nested templates that were looked at."""
+    name, findings = template.source.file, Findings()
     registry, unknown, faults = installed(), list[Problem](), list[Problem]()
     try:
         with told_together(faults):
             model = _bound(template, environment, wanted, bundle, faults)
             drawn = draw(model, registry, bundle.texts, unknown)
             report.blueprint = drawn if drawn.graph.requires.keys() == model.resources.keys() else None  # a circle
-            report.resources = check_tree(drawn, registry, DEPTH, unknown).resources
+            report.resources = check_tree(drawn, registry, DEPTH, unknown, findings).resources
     except CalorError as error:
         found = problems_of(error, name)
         is_let = {wanted.allow_unknown_types: UNKNOWN_TYPE}.get(True)
         report.problems += [problem for problem in found if problem.code != is_let]
         report.warnings += [problem for problem in found if problem.code == is_let]
+    return sorted(findings.files)
 
 
 def _bound(

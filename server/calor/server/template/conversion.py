@@ -1,6 +1,6 @@
 """Property values → what a resource sees: defaults, conversion by type, constraints."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,8 @@ from calor.server.template.nearest import did_you_mean, meant
 from calor.server.template.properties import Constraint, Custom, Kind, PropertySchema
 from calor.server.template.source import Path, Source
 from calor.server.template.values import UNKNOWN, Plain, Secret, plain, reveal, shape
+
+Hint = Callable[[object], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +31,11 @@ def convert(
     *,
     path: Path = (),
     source: Source | None = None,
+    hint: Hint | None = None,
 ) -> Conversion:
-    """Convert resolved property values by their schemas. Collects all problems; raises nothing."""
-    work = _Work(source or Source())
+    """Convert resolved property values by their schemas. Collects all problems; raises nothing. ``hint`` says what the
+    key of a map that does not fit may have been meant as."""
+    work = _Work(source or Source(), hint)
     found = work.map_of(schemas, values, path)
     return Conversion(values=found, problems=tuple(work.problems), pending=tuple(work.pending))
 
@@ -43,6 +47,7 @@ class _Bad(Exception):
 @dataclass
 class _Work:
     source: Source
+    hint: Hint | None = None
     problems: list[Problem] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
 
@@ -97,9 +102,16 @@ class _Work:
             found = self._typed(schema, value, path)
             self._check(schema, found, path, secret=secret)
         except _Bad as bad:
-            self.fault("The hidden value does not fit this property." if secret else f"{bad}.", path)
+            text = f"{bad}.{self._hinted(value)}"
+            self.fault("The hidden value does not fit this property." if secret else text, path)
             return None
         return Secret(found, parts if isinstance(found, str) else ()) if secret and found is not None else found
+
+    def _hinted(self, value: Any) -> str:
+        if self.hint is None or not isinstance(value, Mapping) or len(value) != 1:
+            return ""
+        (name,) = value
+        return f" {self.hint(name)}".rstrip()
 
     def _typed(self, schema: PropertySchema, value: Any, path: Path) -> Any:
         match schema.kind:

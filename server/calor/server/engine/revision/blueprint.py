@@ -1,5 +1,6 @@
 """A revision made ready for work: model, graph, types, and which attributes anybody asks for. Pure."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -26,6 +27,7 @@ from calor.server.template import (
     resolve,
     unswept,
 )
+from calor.server.template.lookalikes import hint
 from calor.server.template.nearest import did_you_mean
 
 
@@ -180,7 +182,8 @@ def _converted(blueprint: Blueprint, name: str, scope: Scope, chosen: Mapping[st
         return plain(values), (), ()
     template = blueprint.model.template
     path = template.path("resources", name, "properties")
-    result = convert(schema(kind), values, path=path, source=template.source)
+    meant = functools.partial(hint, template.language, template.version)
+    result = convert(schema(kind), values, path=path, source=template.source, hint=meant)
     problems: Sequence[Problem] = result.problems
     if definition.external_id is not None:  # it exists: nothing is missing that would be needed to make it
         problems = [problem for problem in problems if problem.code != "missing-property"]
