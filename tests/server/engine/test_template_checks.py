@@ -27,6 +27,34 @@ def test_a_resource_that_exists_already_needs_no_properties() -> None:
     assert validate(draw(bind(parse_template(text)), registry.installed(), {})) == []
 
 
+@pytest.mark.parametrize(
+    ("shape", "refused"),
+    [(None, True), ("RAW", True), ("HEAT_CFNTOOLS", True), ("SOFTWARE_CONFIG", False), ({"get_param": "p"}, False)],
+)
+def test_a_deployment_to_a_server_that_none_can_reach_is_refused(shape: Any, refused: bool) -> None:
+    """As by Heat; the group of deployments, too."""
+    server = {"image": "i", "flavor": "f", **({} if shape is None else {"user_data_format": shape})}
+    resources = {
+        "web": {"type": "OS::Nova::Server", "properties": server},
+        "one": {"type": "OS::Heat::SoftwareDeployment", "properties": {"server": {"get_resource": "web"}}},
+        "all": {
+            "type": "OS::Heat::SoftwareDeploymentGroup",
+            "properties": {"config": "c", "servers": {"a": {"get_resource": "web"}}},
+        },
+    }
+    template = {"heat_template_version": "2021-04-16", "parameters": {"p": {"type": "string"}}, "resources": resources}
+    model = bind(parse_template(template), allow_missing=True)
+    if not refused:
+        validate(draw(model, registry.installed(), {}))
+        return
+    with pytest.raises(InvalidInput, match="user_data_format: SOFTWARE_CONFIG") as raised:
+        validate(draw(model, registry.installed(), {}))
+    assert [one.path for one in raised.value.problems] == [
+        "resources.one.properties.server",
+        "resources.all.properties.servers",
+    ]
+
+
 async def test_f107_a_server_tells_the_faults_of_all_stages_together_and_makes_nothing(engine: Any) -> None:
     resources = {
         "one": {"type": "OS::Heat::RandomString", "properties": {"length": {"get_param": "sise"}, "lenght": 3}},

@@ -267,6 +267,15 @@ class ResourceType(Generic[P]):
         """(property, service type of the catalog) that these properties ask for: a cloud without it is told at once."""
         return ()
 
+    def deploys_to(self, mine: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+        """Of a software deployment: (property, resource of its template that the property names as a server).
+        ``mine`` are unresolved properties."""
+        return ()
+
+    def takes_deployments(self, properties: Mapping[str, Any]) -> str:
+        """Why no software deployment can ever reach a server with these properties; empty: one can."""
+        return ""
+
     def is_deferred(self, properties: Mapping[str, Any]) -> bool:
         """Whether a resource with these properties, as the template has them, needs work without the user's token."""
         return self.needs_trust

@@ -1,7 +1,7 @@
 """A revision made ready for work: model, graph, types, and which attributes anybody asks for. Pure."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -217,12 +217,14 @@ def examined(blueprint: Blueprint) -> tuple[Sequence[Problem], Sequence[Pending]
     pending = list(blueprint.model.pending)
     template = blueprint.model.template
     source = template.source
+    known: dict[str, Mapping[str, Any]] = {}
     for name, kind in blueprint.kinds.items():
         try:
             values, wrong, later = converted(blueprint, name, nothing)
         except InvalidInput as error:  # of the template that is its type
             problems.extend(error.problems)
             continue
+        known[name] = values
         problems.extend(wrong)
         pending.extend(one for one in later if not has_unknown(one.value))
         if not wrong and blueprint.definition(name).external_id is None:
@@ -233,4 +235,17 @@ def examined(blueprint: Blueprint) -> tuple[Sequence[Problem], Sequence[Pending]
                 for prop, service in kind.needs_services(values)
             )
         problems.extend(_unfit_policy(blueprint, name, kind))
+    problems.extend(_out_of_reach(blueprint, known))
     return problems, pending
+
+
+def _out_of_reach(blueprint: Blueprint, known: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
+    """Software deployments to servers that no deployment ever reaches: Heat refuses them, too."""
+    template = blueprint.model.template
+    for name, kind in blueprint.kinds.items():
+        written = blueprint.model.resources[name].properties
+        for prop, server in kind.deploys_to(written) if isinstance(written, Mapping) else ():
+            why = blueprint.kinds[server].takes_deployments(known[server]) if server in known else ""
+            if why:
+                path = template.path("resources", name, "properties", prop)
+                yield template.source.problem(f"{server} takes no deployment; {why}.", path, code="resource-rule")

@@ -8,6 +8,7 @@ from calor.server.resources.base import Child, Context, Incarnation, Nested, Res
 from calor.server.resources.declare import UPDATABLE, attributes, plain
 from calor.server.resources.heat.group_templates import batch_rules, by_name, template
 from calor.server.resources.heat.software_deployment import SET_BY, DeploymentProps, StructuredProps
+from calor.server.resources.unresolved import resource_named
 from calor.server.template.properties import Kind, PropertySchema, Support
 
 PLURALS: Mapping[str, str] = {
@@ -42,6 +43,11 @@ class Group(ResourceType[P]):
     set_by: ClassVar[Mapping[str, str]] = SET_BY
     update_policy: ClassVar[Mapping[str, PropertySchema]] = batch_rules("7.0.0", in_service=False)
     attributes = attributes(deploy_stdouts=Kind.MAP, deploy_stderrs=Kind.MAP, deploy_status_codes=Kind.MAP)
+
+    def deploys_to(self, mine: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+        servers = mine.get("servers")
+        named = [resource_named(server) for server in servers.values()] if isinstance(servers, Mapping) else []
+        return [("servers", server) for server in named if server is not None]
 
     def nested(self, me: Incarnation, want: P, was: Nested | None, current: Sequence[str]) -> Nested:
         shared = {key: value for key, value in plain(want).items() if key != "servers"}

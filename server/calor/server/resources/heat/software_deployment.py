@@ -12,6 +12,7 @@ from calor.server.resources.heat import derived_config, drops
 from calor.server.resources.heat.derived_config import Order, actions_of, filled_in, inputs_of
 from calor.server.resources.heat.drops import Drop, ObjectDrop, QueueDrop
 from calor.server.resources.heat.signals import outcome_of
+from calor.server.resources.unresolved import resource_named
 from calor.server.template.properties import AllowedValues, Kind, Support
 
 ACTIONS = ("CREATE", "UPDATE", "DELETE", "SUSPEND", "RESUME")
@@ -64,6 +65,10 @@ class Deploying(ResourceType[P]):
     needs_trust = True
     set_by: ClassVar[Mapping[str, str]] = SET_BY
     attributes = attributes(deploy_stdout=Kind.STRING, deploy_stderr=Kind.STRING, deploy_status_code=Kind.STRING)
+
+    def deploys_to(self, mine: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+        server = resource_named(mine.get("server"))
+        return () if server is None else (("server", server),)
 
     def needs_services(self, properties: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
         return drops.needed(properties)

@@ -20,7 +20,7 @@ from calor.server.resources.nova import (
     user_data,
 )
 from calor.server.resources.nova.block_devices import block_devices
-from calor.server.resources.nova.server_props import ServerProps
+from calor.server.resources.nova.server_props import FORMATS, ServerProps
 from calor.server.resources.unresolved import is_same
 from calor.server.template.properties import AttributeSchema
 
@@ -72,6 +72,12 @@ class Server(ResourceType[ServerProps]):
         return None
 
     hidden_types = frozenset({"OS::Neutron::Subnet"})
+
+    def takes_deployments(self, properties: Mapping[str, Any]) -> str:
+        shape = properties.get("user_data_format")
+        if shape not in FORMATS or shape == user_data.SOFTWARE_CONFIG:
+            return ""
+        return f"its user_data_format is {shape}: software deployments need user_data_format: SOFTWARE_CONFIG"
 
     def hidden_dependencies(
         self, mine: Mapping[str, Any], others: Mapping[str, tuple[str, Mapping[str, Any]]]
