@@ -26,6 +26,15 @@ class Disk(TestResource):
         return "a disk is made for one value" if changed else None
 
 
+class Kept(TestResource):
+    """Names the property that it is replaced for, as the plan does by itself."""
+
+    name = "Test::Kept"
+
+    def must_replace(self, was: Any, want: Any, changed: frozenset[str]) -> str | None:
+        return "value changes and the policy is REPLACE" if changed else None
+
+
 def hot(**resources: Any) -> dict[str, Any]:
     return {"heat_template_version": "2021-04-16", "resources": resources}
 
@@ -55,7 +64,7 @@ async def planned(engine: Any, template: Any, **more: Any) -> PlanView:
 
 @pytest.fixture
 async def disks(world: Any) -> AsyncIterator[Any]:
-    world.types.append(Disk)
+    world.types += [Disk, Kept]
     engine = await world.engine()
     await engine.orchestrator.start()
     yield engine
@@ -122,6 +131,16 @@ async def test_f124_what_must_not_be_touched_is_not_let_through_by_allowing_its_
     more = {"environment": environment, "guard": Guard.RESTRICTED, "allow_replace": ["a"]}
     with pytest.raises(UpdateRefused, match="forbids to update"):
         await engine.update(stack, hot(a=thing("y")), **more)
+
+
+async def test_the_reason_of_a_refusal_is_given_once(disks: Any) -> None:
+    stack = await disks.create("s", hot(a=thing("x", of=Kept.name)))
+    await disks.reached(stack, "CREATE_COMPLETE")
+    wanted = hot(a=thing("y", of=Kept.name))
+    (step,) = (await planned(disks, wanted)).steps
+    assert step.reasons == ("value changes and the policy is REPLACE",)
+    with pytest.raises(UpdateRefused, match="resource, because value changes and the policy is REPLACE; the env"):
+        await disks.update(stack, wanted, environment=restricted("a"), guard=Guard.RESTRICTED)
 
 
 async def test_f124_without_a_guard_an_update_fails_at_the_resource_as_in_heat(engine: Any) -> None:

@@ -190,7 +190,7 @@ class Planner:
             path=here,
             type=step.type,
             action=step.action,
-            reasons=(*(_sentence(reason) for reason in step.reasons), *([loss] if loss else [])),
+            reasons=_once([*(_sentence(reason) for reason in step.reasons), *([loss] if loss else [])]),
             changes=tuple(changes),
             physical_id=None if row is None else row.physical_id,
             destroys_data=loss is not None,
@@ -303,6 +303,12 @@ def _with(step: Step, action: Do, reasons: tuple[Reason, ...]) -> Step:
         unknown=step.unknown,
         refused=step.refused,
     )
+
+
+def _once(sentences: Sequence[str]) -> tuple[str, ...]:
+    """Without those that are said twice, or that are the beginning of another: ``a changes``, ``a changes and …``."""
+    found = dict.fromkeys(sentences)
+    return tuple(one for one in found if not any(other.startswith(f"{one} and ") for other in found))
 
 
 def _sentence(reason: Reason) -> str:
