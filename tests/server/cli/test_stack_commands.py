@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from played_api import Api, calor, page, piece, resource, run, stack
@@ -99,6 +100,70 @@ def test_a_stack_that_is_gone_is_a_good_end_of_a_deletion(api: Api) -> None:
     assert (done.exit_code, done.output) == (0, "shop: DELETE_COMPLETE\n")
 
 
+def test_who_watches_a_stack_that_is_not_there_hears_where_to_look(api: Api) -> None:
+    done = calor("stack", "watch", "nosuch")
+    assert done.exit_code == 1
+    assert "(nosuch) could not be found. It may have been deleted: `calor stack list --deleted` tells." in done.output
+
+
+def members_of_a_group() -> list[dict[str, Any]]:
+    def inside(stack_id: str, nested: str = "") -> list[dict[str, str]]:
+        both = {"stack": stack_id, "nested": nested}
+        return [{"rel": rel, "href": f"http://calor/v1/p/stacks/x/{ident}"} for rel, ident in both.items() if ident]
+
+    return [
+        resource("g", "CREATE_COMPLETE", links=inside("shop-id", "g-id")),
+        resource("0", "CREATE_COMPLETE", links=inside("g-id", "0-id"), parent_resource="g"),
+        resource("1", "CREATE_COMPLETE", links=inside("g-id", "1-id"), parent_resource="g"),
+        resource("r", "CREATE_COMPLETE", links=inside("0-id"), parent_resource="0"),
+        resource("r", "CREATE_COMPLETE", links=inside("1-id"), parent_resource="1"),
+    ]
+
+
+def test_members_of_a_group_have_the_path_of_their_parents_and_the_end_leads_to_the_outputs(api: Api) -> None:
+    here = "/stacks/shop/shop-id"
+    api.answers["GET", here] = stack("CREATE_COMPLETE")
+    api.answers["GET", f"{here}/progress"] = {"guests": [], "deployments": [run(stack_id="1-id")]}
+    api.answers["GET", f"{here}/resources"] = {"resources": members_of_a_group()}
+    api.answers["GET", f"{here}/logs"] = page(over=True)
+    api.answers["GET", f"{here}/outputs"] = {"outputs": [{"output_key": "o"}]}
+    done = calor("stack", "watch", "shop")
+    assert done.exit_code == 0, done.exception
+    assert done.output.splitlines() == [
+        *(f"{place}: CREATE_COMPLETE" for place in ("g", "g/0", "g/1", "g/0/r", "g/1/r")),
+        "g/1/install on web: RUNNING, 2/4 unpack (25 %)",
+        "shop: CREATE_COMPLETE",
+        "Its outputs: calor stack show shop",
+    ]
+    screen = Console(file=io.StringIO(), width=80)
+    screen.print(watch.tree_of(watch.Picture("shop", "CREATE_COMPLETE", resources=members_of_a_group())))
+    assert [line.split()[-2] for line in screen.file.getvalue().splitlines()] == [  # type: ignore[attr-defined]
+        *("shop", "g", "0", "r", "1", "r")
+    ]
+
+
+def test_events_of_nested_resources_have_the_path_of_their_parents(api: Api) -> None:
+    events = [{**one, "links": one["links"][:1], "event_time": ""} for one in members_of_a_group()]
+    for one, ident in zip(events, ("g-id", "0-id", "1-id", "r-1", "r-2"), strict=True):
+        one["physical_resource_id"] = ident
+    api.answers["GET", "/stacks/shop/shop-id/events"] = {"events": events}
+    lines = calor("stack", "events", "--nested-depth", "3", "shop").output.splitlines()[1:]
+    assert [line.split()[0] for line in lines] == ["g", "g/0", "g/1", "g/0/r", "g/1/r"]
+
+
+def test_the_reason_of_what_failed_is_not_in_the_stacks_line_again(api: Api) -> None:
+    here = "/stacks/shop/shop-id"
+    api.answers["GET", here] = stack("CREATE_FAILED", "Create timed out: resources.w: CREATE aborted")
+    api.answers["GET", f"{here}/progress"] = {"guests": [], "deployments": []}
+    api.answers["GET", f"{here}/resources"] = {
+        "resources": [resource("w", "CREATE_FAILED", "resources.w: CREATE aborted")]
+    }
+    api.answers["GET", f"{here}/logs"] = page(over=True)
+    done = calor("stack", "watch", "shop")
+    assert "\nshop is CREATE_FAILED: Create timed out\n" in done.output
+    assert done.output.count("CREATE aborted") == 2  # as it happened, and where what failed is told
+
+
 def test_the_tree_has_nested_resources_below_theirs_with_instances_and_steps() -> None:
     links = [{"rel": "stack", "href": "http://calor/v1/p/stacks/shop/shop-id"}]
     inner = resource("install", "CREATE_IN_PROGRESS", parent_resource="group", links=links)
@@ -126,6 +191,7 @@ def test_on_a_terminal_the_tree_and_the_newest_lines_are_shown(api: Api, monkeyp
     api.answers["GET", f"{here}/progress"] = {"guests": [], "deployments": []}
     api.answers["GET", f"{here}/resources"] = {"resources": [resource("web", "CREATE_COMPLETE")]}
     api.answers["GET", f"{here}/logs"] = [page(piece("install", 0, "[red]said\n")), page(over=True)]
+    api.answers["GET", f"{here}/outputs"] = {"outputs": []}
     assert calor("stack", "watch", "shop").exit_code == 0
     shown = screen.file.getvalue()  # type: ignore[attr-defined]  # a StringIO
     assert "└── web  CREATE_COMPLETE" in shown
@@ -134,15 +200,16 @@ def test_on_a_terminal_the_tree_and_the_newest_lines_are_shown(api: Api, monkeyp
 
 def test_failures_show_the_deepest_cause_only(api: Api) -> None:
     here = "/stacks/shop/shop-id"
-    inner = resource("install", "CREATE_FAILED", "exit code 3", parent_resource="group")
-    found = [resource("group", "CREATE_FAILED", "resources.install: exit code 3"), inner]
+    root, nested = {"rel": "stack", "href": "/stacks/shop/shop-id"}, {"rel": "nested", "href": "/stacks/in/in-id"}
+    inner = resource("install", "CREATE_FAILED", "exit code 3", links=[{"rel": "stack", "href": "/stacks/in/in-id"}])
+    found = [resource("group", "CREATE_FAILED", "resources.install: exit code 3", links=[root, nested]), inner]
     api.answers["GET", f"{here}/resources"] = {"resources": found}
     api.answers["GET", here] = stack("CREATE_FAILED")
     many = "\n".join(f"line {n}" for n in range(50))
     api.answers["GET", f"{here}/progress"] = {"guests": [], "deployments": [run(output_values={"deploy_stdout": many})]}
     short, whole = calor("stack", "failures", "shop").output, calor("stack", "failures", "--long", "shop").output
-    assert "group" not in short
-    assert "exit code 3" in short
+    assert short.splitlines()[0] == "group/install  CREATE_FAILED"
+    assert (short.count("CREATE_FAILED"), short.count("exit code 3")) == (1, 1)
     assert ("line 10\n" in short, "line 49\n" in short) == (False, True)
     assert "line 10\n" in whole
 

@@ -1,14 +1,15 @@
 """``calor stack failures``: what failed, down to the instance's last output; also what failed before a rollback."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from calor.server.cli.client import Client, connecting
 from calor.server.cli.shown import console, harmless, last_lines, put_facts, styled
+from calor.server.cli.stack.places import DEEPEST, Places, nested_of, stack_of
 
-DEEPEST = 20
 SHORT = 20
 """Lines of an output that are shown unless all are asked for."""
 ALL = "`calor stack failures --long` shows all"
@@ -27,31 +28,55 @@ def failures(client: Client, stack: str, whole: bool) -> None:
     path = client.stack_path(stack)
     status = client.get(path, resolve_outputs=False)["stack"]["stack_status"]
     runs = client.get(f"{path}/progress")["deployments"]
-    if not put_failures(client, path, status, runs, whole=whole):
+    found = failed(client, path, status)
+    put_failures(found, runs, whole=whole)
+    if not found.all:
         click.echo("Nothing has failed.")
 
 
-def put_failures(client: Client, path: str, status: str, runs: list[dict[str, Any]], *, whole: bool) -> int:
-    """Show what failed, or what led to the rollback that ``status`` tells of; gives how many there are."""
-    known = {one["id"]: one for one in runs}
+@dataclass(frozen=True)
+class Failed:
+    """The deepest causes, with paths from the root stack as names; ``before`` led to a rollback."""
+
+    before: list[dict[str, Any]]
+    now: list[dict[str, Any]]
+
+    @property
+    def all(self) -> list[dict[str, Any]]:
+        return [*self.before, *self.now]
+
+    def left_of(self, reason: str) -> str:
+        """What a stack's reason tells beside the reasons of these."""
+        for cause in (str(one["resource_status_reason"]) for one in self.all):
+            if cause and cause in reason:
+                return reason.partition(cause)[0].rstrip(": ")
+        return reason
+
+
+def failed(client: Client, path: str, status: str) -> Failed:
+    """What failed, and what led to the rollback that ``status`` tells of."""
     before = failed_before_rollback(client, path) if status.startswith(ROLLBACK) else []
-    if before:
+    return Failed(before, failed_resources(client, path))
+
+
+def put_failures(found: Failed, runs: list[dict[str, Any]], *, whole: bool) -> None:
+    """Show them, with what their deployments among ``runs`` printed last."""
+    known = {one["id"]: one for one in runs}
+    if found.before:
         click.echo("Before the rollback:")
-    for one in before:
+    for one in found.before:
         put_failure(one, None, whole=whole)  # what runs now is what the rollback made
-    now = failed_resources(client, path)
-    if before and now:
+    if found.before and found.now:
         click.echo("Now:")
-    for one in now:
+    for one in found.now:
         put_failure(one, known.get(str(one.get("physical_resource_id"))), whole=whole)
-    return len(before) + len(now)
 
 
 def failed_resources(client: Client, path: str) -> list[dict[str, Any]]:
     """The deepest causes: a nested stack that failed because of what is in it is left out."""
     found = client.get(f"{path}/resources", nested_depth=DEEPEST, status="FAILED")["resources"]
-    parents = {one.get("parent_resource") for one in found}
-    return [one for one in found if one["resource_name"] not in parents]
+    places, with_cause = Places(found), {stack_of(one) for one in found}
+    return [{**one, "resource_name": places.of(one)} for one in found if nested_of(one) not in with_cause]
 
 
 def failed_before_rollback(client: Client, path: str) -> list[dict[str, Any]]:
@@ -70,28 +95,12 @@ def failed_before_rollback(client: Client, path: str) -> list[dict[str, Any]]:
     failed = {
         (stack_of(one), one["resource_name"]): one for one in of_resources if one["resource_status"].endswith("_FAILED")
     }
-    with_cause = {stack for stack, _ in failed}
+    with_cause, places = {stack for stack, _ in failed}, Places(of_resources)
     return [
-        {**one, "resource_name": _place(one, of_resources)}
+        {**one, "resource_name": places.of(one)}
         for one in failed.values()
         if one["physical_resource_id"] not in with_cause
     ]
-
-
-def _place(event: Mapping[str, Any], events: list[dict[str, Any]]) -> str:
-    """``group/0/install``: a nested stack is named by the resource that it is."""
-    holders = {one["physical_resource_id"]: one for one in events}
-    names, at = [event["resource_name"]], holders.get(stack_of(event))
-    while at is not None and len(names) <= DEEPEST:
-        names.append(at["resource_name"])
-        at = holders.get(stack_of(at))
-    return "/".join(reversed(names))
-
-
-def stack_of(shown: Mapping[str, Any]) -> str:
-    """The id of the stack that a resource or an event is in: from its link."""
-    links = {one["rel"]: one["href"] for one in shown.get("links", ())}
-    return str(links.get("stack", "")).rstrip("/").rpartition("/")[2]
 
 
 def put_failure(resource: Mapping[str, Any], run: Mapping[str, Any] | None, *, whole: bool) -> None:

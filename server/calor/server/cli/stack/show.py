@@ -6,7 +6,7 @@ import click
 
 from calor.server.cli.client import Client, connecting
 from calor.server.cli.shown import JSON_HAS_ALL, as_format, put_facts, put_json, put_table
-from calor.server.cli.stack.failures import DEEPEST
+from calor.server.cli.stack.places import DEEPEST, Places
 
 
 @click.command(name="list")
@@ -98,5 +98,9 @@ def events(client: Client, stack: str, nested_depth: int, resource: str | None, 
     if shape == "json":
         put_json(found)
         return
-    names = ("event_time", "resource_name", "resource_status", "resource_status_reason")
-    put_table(("Time", "Resource", "Status", "Reason"), [[one.get(name) for name in names] for one in found])
+    places = Places(found)
+    rows = [
+        (one.get("event_time"), places.of(one), one["resource_status"], one.get("resource_status_reason"))
+        for one in found
+    ]
+    put_table(("Time", "Resource", "Status", "Reason"), rows)

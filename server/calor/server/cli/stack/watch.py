@@ -14,8 +14,9 @@ from rich.tree import Tree
 from calor.server.cli.api_fault import Fault
 from calor.server.cli.client import Client, connecting
 from calor.server.cli.shown import console, harmless, shortened, styled
-from calor.server.cli.stack.failures import DEEPEST, ROLLBACK, put_failures, stack_of
+from calor.server.cli.stack.failures import ROLLBACK, failed, put_failures
 from calor.server.cli.stack.logs import Lines
+from calor.server.cli.stack.places import DEEPEST, Places, stack_of
 from calor.server.cli.stack.show import step_of
 
 PERIOD = 1.0
@@ -43,6 +44,11 @@ class Picture:
         return not self.status.endswith("_IN_PROGRESS")
 
     @property
+    def has_outputs(self) -> bool:
+        """Whether what its template declares is there to be seen."""
+        return self.status in ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+
+    @property
     def has_failed(self) -> bool:
         """What was asked for was not done: also where that has been undone in good order."""
         return self.status.endswith("_FAILED") or self.status.startswith(ROLLBACK)
@@ -54,7 +60,13 @@ class Picture:
 def watch(client: Client, stack: str) -> None:
     """Watch a stack until its operation ends: resources, instances, running steps, the newest output. Where standard
     output is no terminal, a line for each change. The exit code is 1 if the operation failed, rolled back or not."""
-    raise click.exceptions.Exit(follow(client, client.stack_path(stack)))
+    try:
+        path = client.stack_path(stack)
+    except Fault as fault:
+        if fault.status != 404:
+            raise
+        raise Fault(f"{fault.message} It may have been deleted: `calor stack list --deleted` tells.", 404) from fault
+    raise click.exceptions.Exit(follow(client, path))
 
 
 def follow(client: Client, path: str, *, beside_json: bool = False) -> int:
@@ -66,10 +78,18 @@ def follow(client: Client, path: str, *, beside_json: bool = False) -> int:
         click.echo("\nThe operation goes on without being watched.", err=True)
         raise click.exceptions.Exit(130) from None
     if not last.has_failed:
+        _put_way_to_outputs(client, path, last, err=beside_json)
         return 0
-    click.echo(f"\n{last.name} is {last.status}: {shortened(last.reason, REASON_HAS_ALL)}\n", err=True)
-    put_failures(client, path, last.status, last.progress["deployments"], whole=False)
+    found = failed(client, path, last.status)
+    reason = shortened(found.left_of(last.reason), REASON_HAS_ALL)
+    click.echo(f"\n{last.name} is {last.status}{': ' if reason else ''}{reason}\n", err=True)
+    put_failures(found, last.progress["deployments"], whole=False)
     return 1
+
+
+def _put_way_to_outputs(client: Client, path: str, last: Picture, *, err: bool) -> None:
+    if last.has_outputs and client.get(f"{path}/outputs")["outputs"]:
+        click.echo(f"Its outputs: calor stack show {last.name}", err=err)
 
 
 def taken(client: Client, path: str) -> Picture:
@@ -121,16 +141,16 @@ def _plainly(client: Client, path: str, *, err: bool) -> Picture:
 
 def _facts(picture: Picture) -> dict[str, str]:
     """What has a line of its own when it changes."""
-    found = {}
+    found, places = {}, Places(picture.resources)
     for one in picture.resources:
-        failed = one["resource_status"].endswith("FAILED")
-        found[one["resource_name"]] = one["resource_status"] + (f": {one['resource_status_reason']}" if failed else "")
+        why = f": {one['resource_status_reason']}" if one["resource_status"].endswith("FAILED") else ""
+        found[places.of(one)] = one["resource_status"] + why
     for guest in picture.progress["guests"]:
-        found[f"{guest['resource_name']} (instance)"] = guest["state"]
+        found[f"{places.within(guest['stack_id'], guest['resource_name'])} (instance)"] = guest["state"]
     for run in picture.progress["deployments"]:
         step = step_of(run)
         which = f" (run {run['id'][:8]})" if run["on_demand_of"] else ""
-        name = f"{run['resource_name']}{which} on {run['server_name']}"
+        name = f"{places.within(run['stack_id'], run['resource_name'])}{which} on {run['server_name']}"
         found[name] = run["state"] + (f", {step}" if step else "")
     return {**found, picture.name: picture.status}
 
@@ -158,13 +178,13 @@ def tree_of(picture: Picture) -> Tree:
     runs: dict[Any, list[dict[str, Any]]] = {}
     for run in picture.progress["deployments"]:
         runs.setdefault((run["stack_id"], run["resource_name"]), []).append(run)
-    branches: dict[str | None, Tree] = {}
+    branches, places = {"": root}, Places(picture.resources)
     for one in picture.resources:
-        place = (stack_of(one), one["resource_name"])
-        above = branches.get(one.get("parent_resource"), root)
+        place, path = (stack_of(one), one["resource_name"]), places.of(one)
+        above = branches.get(path.rpartition("/")[0], root)
         guest = guests.get(place)
         branch = above.add(_label(one["resource_name"], one["resource_status"], guest["state"] if guest else ""))
-        branches[one["resource_name"]] = branch
+        branches[path] = branch
         for run in runs.get(place, ()):
             if run["state"] in UNDER_WAY:
                 branch.add(Text(harmless(f"{run['state']} {step_of(run)}")))
