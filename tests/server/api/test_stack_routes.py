@@ -167,6 +167,7 @@ async def test_what_belongs_to_a_stack_is_answered_bare(rest: Any) -> None:
         ({**STACK, "environment": []}, "HTTPBadRequest"),
         ({**STACK, "environment_files": "x"}, "HTTPBadRequest"),
         ({**STACK, "files": {"a": 1}}, "HTTPBadRequest"),
+        ({**STACK, "files": {"a": "b\0c"}}, "HTTPBadRequest"),
         ({**STACK, "parameters": []}, "HTTPBadRequest"),
         ({**STACK, "files_container": "c/d"}, "HTTPBadRequest"),
         ({**STACK, "adopt_stack_data": "{}"}, "NotSupported"),

@@ -281,3 +281,40 @@ def test_f107_faults_of_all_stages_are_told_together_each_once(folder: Path) -> 
     lax = check(Wanted(template=folder / "several.yaml"))
     assert {one for one in strict.problems if one not in lax.warnings} == set(lax.problems)
     assert sorted((one.code, one.line) for one in lax.warnings) == [("duplicate-key", 15), ("unknown-resource", 23)]
+
+
+def test_faults_stand_in_the_order_of_their_lines_those_of_the_root_first(folder: Path) -> None:
+    (folder / "root.yaml").write_text(
+        ROOT.replace("size: 8", "sise: 8").replace("random", "r").replace("[inner", "[in")
+    )
+    (folder / "lib/nested.yaml").write_text(NESTED.replace("{length:", "{lenght:").replace("[random", "[rondom"))
+    report = check(Wanted(template=folder / "root.yaml", environments=[folder / "env/env.yaml"]))
+    places = [(one.file, one.line) for one in report.problems]
+    assert len(places) > 3
+    assert places == sorted(places, key=lambda place: (place[0] != "root.yaml", *place))
+
+
+def test_an_empty_template_is_told_to_be_empty(folder: Path) -> None:
+    (folder / "root.yaml").write_text("# nothing yet\n")
+    assert [one.message for one in check(Wanted(template=folder / "root.yaml")).problems] == ["The template is empty."]
+
+
+def test_a_misspelt_key_of_an_output_is_one_fault(folder: Path) -> None:
+    (folder / "root.yaml").write_text("heat_template_version: 2018-08-31\noutputs: {y: {val: 1}}\n")
+    report = check(Wanted(template=folder / "root.yaml"))
+    assert [one.message for one in report.problems] == ["An output has no key 'val' (did you mean 'value'?)."]
+
+
+def test_templates_that_contain_each_other_are_told_as_a_circle(folder: Path) -> None:
+    for name, other in (("a", "b"), ("b", "a")):
+        text = f"heat_template_version: 2018-08-31\nresources: {{r: {{type: {other}.yaml}}}}\n"
+        (folder / f"{name}.yaml").write_text(text)
+    (problem,) = check(Wanted(template=folder / "a.yaml")).problems
+    assert "Templates contain each other in a circle: b.yaml → a.yaml → b.yaml (" in problem.message
+
+
+def test_a_file_with_a_nul_character_is_not_called_another_encoding(folder: Path) -> None:
+    (folder / "lib/words.txt").write_bytes(b"a\0b")
+    report = check(Wanted(template=folder / "root.yaml", environments=[folder / "env/env.yaml"]))
+    (message,) = {one.message for one in report.problems}
+    assert message == "get_file: the file 'lib/words.txt' is not text: it holds a NUL character."

@@ -66,7 +66,9 @@ def test_a_file_that_is_missing_is_named_with_the_line_that_names_it(api: Api, f
     (files / "run.sh").unlink()
     done = calor("stack", "create", "shop", "-t", str(files / "t.yaml"))
     assert done.exit_code == 1
-    assert f"{files / 't.yaml'}:4: there is no file {files / 'run.sh'}." in done.output
+    assert done.output.startswith(f"{files / 't.yaml'}:4:")
+    assert "error: The file 'run.sh' cannot be read: No such file or directory. [missing-file]\n    4 |" in done.output
+    assert done.output.endswith(f"{files / 't.yaml'}: 1 error\n")
     assert api.asked == []
 
 
@@ -108,8 +110,33 @@ def test_a_file_that_is_no_yaml_is_told_with_line_and_column(api: Api, files: Pa
     (files / "tab.yaml").write_text("parameters:\n  a: 1\n\tb: 2\n")
     done = calor("stack", "create", "shop", "-t", str(files / "t.yaml"), "-e", str(files / "tab.yaml"))
     assert done.exit_code == 1
-    assert f"{files / 'tab.yaml'}:3:1: This is no YAML: " in done.output
-    assert "<unicode" not in done.output
+    told = f"{files / 'tab.yaml'}:3:1: error: This is not valid YAML: a tab; YAML is indented with spaces. [not-yaml]\n"
+    assert told in done.output
+    assert api.asked == []
+
+
+def test_files_that_are_missing_in_nested_templates_are_told_at_once_with_others(api: Api, tmp_path: Path) -> None:
+    head = "heat_template_version: 2018-08-31\nresources:\n"
+    (tmp_path / "t.yaml").write_text(f"{head}  b: {{type: lib/inner.yaml}}\n  a: {{type: gone.yaml}}\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/inner.yaml").write_text(f"{head}  a: {{type: away.yaml}}\n")
+    done = calor("stack", "create", "shop", "-t", str(tmp_path / "t.yaml"))
+    lines = done.output.splitlines()
+    assert [line for line in lines if "error" in line] == [
+        f"{tmp_path}/t.yaml:4:13: error: The file 'gone.yaml' cannot be read: No such file or directory. "
+        "[missing-file]",
+        f"{tmp_path}/lib/inner.yaml:3:13: error: The file 'lib/away.yaml' cannot be read: No such file or directory. "
+        "[missing-file]",
+        f"{tmp_path}/t.yaml: 2 errors",
+    ]
+    assert api.asked == []
+
+
+def test_a_file_with_a_nul_character_is_not_sent(api: Api, files: Path) -> None:
+    (files / "run.sh").write_bytes(b"a\0b")
+    done = calor("stack", "create", "shop", "-t", str(files / "t.yaml"))
+    assert (done.exit_code, api.asked) == (1, [])
+    assert done.output == f"Error: {files / 'run.sh'} is not text: it holds a NUL character.\n"
 
 
 def test_a_parameter_that_will_have_no_effect_is_warned_of(api: Api, files: Path) -> None:

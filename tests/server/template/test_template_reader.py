@@ -119,7 +119,10 @@ def test_merge_keys_give_way_to_the_maps_own() -> None:
     ("text", "words", "place"),
     [
         ("a: [", "not valid YAML", (2, 1)),
-        ("a: 1\n\tb: 2", "not valid YAML", (2, 1)),
+        ("a: 1\n\tb: 2", "not valid YAML: a tab; YAML is indented with spaces", (2, 1)),
+        ('{"a": 1,\n "b": [1,,2]}\n\n', "not valid JSON: expecting value", (2, 10)),
+        ('{"a": 1,\n "b": 2\n', "not valid JSON", (3, 1)),
+        ("{a: 1, b: [}", "not valid YAML", (1, 12)),
         ("a: !!python/object:os.system {}", "tag", (1, 4)),
         ("a: !custom x", "tag", (1, 4)),
         ("a: *nowhere", "no anchor", (1, 4)),

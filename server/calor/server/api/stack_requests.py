@@ -11,6 +11,7 @@ from calor.server.api.queries import as_flag
 from calor.server.config import Limits
 from calor.server.engine.contract.views import Guard, StackRequest
 from calor.server.errors import NotSupported, RequestLimitExceeded, StackValidationFailed
+from calor.server.template.files import has_nul
 
 _LONGEST_TAG = 80
 
@@ -120,6 +121,8 @@ def _files(body: Mapping[str, Any]) -> Mapping[str, str]:
     for name, text in files.items():
         if not isinstance(text, str):
             raise HTTPBadRequest(f"The content of the file '{name}' in 'files' must be a text.")
+        if has_nul(text):
+            raise HTTPBadRequest(f"The file '{name}' in 'files' is not text: it holds a NUL character.")
     return files
 
 

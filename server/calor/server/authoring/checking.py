@@ -29,6 +29,7 @@ from calor.server.template import (
     told_together,
 )
 from calor.server.template.lookalikes import lookalikes
+from calor.server.template.problems import in_order
 from calor.server.tosca import Archive
 
 DEPTH = 5
@@ -84,7 +85,9 @@ def check(wanted: Wanted) -> Report:
     report.warnings += beyond_defaults(root, report.texts, wanted.parameters, report.resources)
     absent = {(one.file, one.line) for one in bundle.problems}
     others = [one for one in report.problems if (one.file, one.line) not in absent]
-    report.problems = list(dict.fromkeys([*bundle.problems, *others]))  # what follows from an absent file says no more
+    found = dict.fromkeys([*bundle.problems, *others])  # what follows from an absent file says no more
+    root = root if template is None else template.source.file
+    report.problems, report.warnings = in_order(found, root), in_order(report.warnings, root)
     return report
 
 

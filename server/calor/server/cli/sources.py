@@ -60,11 +60,11 @@ def _file(name: str, body: Mapping[str, Any], template: Path | None) -> tuple[st
         return str(template), body["template"] if is_archive(template.name) else _text(template)
     if name.startswith("file://"):
         path = Path(unquote(urlsplit(name).path))
-        return _from_here(path), _text(path)
+        return from_here(path), _text(path)
     return name, body["files"].get(name)
 
 
-def _from_here(path: Path) -> str:
+def from_here(path: Path) -> str:
     """Below the working directory as on the way from there, else whole."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

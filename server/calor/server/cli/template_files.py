@@ -4,15 +4,23 @@ References are rewritten in the text at their places (to ``file://`` URLs of abs
 the server reads the template as it was written. A TOSCA template is not touched at all.
 """
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Any
 from urllib.parse import unquote, urlsplit
 
 import click
 import yaml
 
-from calor.server.errors import CalorError
+from calor.server.cli import verdict
+from calor.server.cli.sources import from_here
+from calor.server.errors import CalorError, Problem
+from calor.server.template.files import has_nul
+from calor.server.template.problems import in_order
+from calor.server.template.unreadable import fault_of
 from calor.server.tosca import gather, is_archive, is_tosca, unpack
 
 Find = Callable[[yaml.Node], Iterator[tuple[yaml.ScalarNode, bool]]]
@@ -20,11 +28,25 @@ Find = Callable[[yaml.Node], Iterator[tuple[yaml.ScalarNode, bool]]]
 ENDINGS = (".yaml", ".yml", ".template", ".json")
 
 
+class Incomplete(click.ClickException):
+    """Files that cannot be sent: shown as ``calor validate`` shows them."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(self.message, file=file, err=True)
+
+
 @dataclass
 class Gathered:
-    """``files`` are contents by URL."""
+    """``files`` are contents by URL. What is missing is in ``problems``, to be told at once (`require_all`)."""
 
     files: dict[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+    """Of the first template or environment: names of files are told as seen from there."""
+    names: dict[Path, str] = field(default_factory=dict)
+    """Of the files that the user has named, as he has."""
+    problems: list[Problem] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    """Of the files that have problems, by their names in these."""
 
     def template(self, path: Path) -> str:
         """The text of a template, its references rewritten; what it refers to is in ``files``. Files of a TOSCA
@@ -54,31 +76,60 @@ class Gathered:
         return url
 
     def _rewritten(self, path: Path, text: str, find: Find) -> str:
+        self.folder = self.folder or path.absolute().parent
         try:
             root = yaml.compose(text, Loader=yaml.CSafeLoader)
         except yaml.YAMLError as exc:
-            raise click.ClickException(_no_yaml(path, exc)) from exc
+            self._tell(fault_of(exc, text, self._name(path)), text)
+            return text
         places: dict[int, tuple[int, str]] = {}
         for node, is_template in find(root) if root is not None else ():
             if "://" in node.value and not node.value.startswith("file://"):
                 raise click.ClickException(
                     f"{path}:{node.start_mark.line + 1}: {node.value}: only local files are sent."
                 )
-            url = self._gathered(_target(path, node.value), is_template, f"{path}:{node.start_mark.line + 1}")
-            places[node.start_mark.index] = (node.end_mark.index, url)
+            target = _target(path, node.value)
+            if target.is_file():
+                places[node.start_mark.index] = (node.end_mark.index, self._gathered(target, is_template))
+            else:
+                self._tell(self._missing(path, node, target), text)
         for begin in sorted(places, reverse=True):
             end, url = places[begin]
             text = f'{text[:begin]}"{url}"{text[end:]}'
         return text
 
-    def _gathered(self, target: Path, is_template: bool, where: str) -> str:
+    def _gathered(self, target: Path, is_template: bool) -> str:
         url = target.as_uri()
         if url not in self.files:
-            if not target.is_file():
-                raise click.ClickException(f"{where}: there is no file {target}.")
             self.files[url] = ""  # templates that name each other come to an end; the server refuses them
             self.files[url] = self.template(target) if is_template else _text_of(target)
         return url
+
+    def _name(self, path: Path) -> str:
+        """As the user would name it."""
+        return self.names.get(path.resolve()) or from_here(path)
+
+    def _missing(self, path: Path, node: yaml.ScalarNode, target: Path) -> Problem:
+        name = os.path.relpath(target, (self.folder or path.parent).resolve())
+        why = os.strerror(errno.EISDIR if target.is_dir() else errno.ENOENT)
+        return Problem(
+            message=f"The file {name!r} cannot be read: {why}.",
+            file=self._name(path),
+            line=node.start_mark.line + 1,
+            column=node.start_mark.column + 1,
+            code="missing-file",
+        )
+
+    def _tell(self, problem: Problem, text: str) -> None:
+        self.problems.append(problem)
+        self.texts[problem.file] = text
+
+    def require_all(self, template: Path | None) -> None:
+        """Raises `Incomplete` with all that is missing or cannot be read."""
+        if self.problems:
+            name = "" if template is None else str(template)
+            told = in_order(self.problems, name)
+            raise Incomplete(verdict.as_text(name or "The request", told, (), self.texts.get))
 
 
 def _references(root: yaml.Node) -> Iterator[tuple[yaml.ScalarNode, bool]]:
@@ -132,16 +183,11 @@ def _text_beside(template: Path, name: str) -> str | None:
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8")  # each line end as it is: scripts and values may depend on it
+        text = path.read_bytes().decode("utf-8")  # each line end as it is: scripts and values may depend on it
     except UnicodeDecodeError as exc:
         raise click.ClickException(f"{path} is no UTF-8 text: only texts can be sent with a template.") from exc
     except OSError as exc:
         raise click.ClickException(f"{path} cannot be read: {exc.strerror}.") from exc
-
-
-def _no_yaml(path: Path, error: yaml.YAMLError) -> str:
-    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-    if mark is None:
-        return f"{path} is no YAML: {error}"
-    words = [word for word in (error.context, error.problem) if word]  # type: ignore[attr-defined]  # a MarkedYAMLError
-    return f"{path}:{mark.line + 1}:{mark.column + 1}: This is no YAML: {', '.join(words)}."
+    if has_nul(text):
+        raise click.ClickException(f"{path} is not text: it holds a NUL character.")
+    return text

@@ -6,7 +6,7 @@ from typing import Any
 from calor.server.template.dialects import Dialect
 from calor.server.template.functions.base import Function
 from calor.server.template.model import DeletionPolicy, OutputDefinition, ResourceDefinition
-from calor.server.template.nearest import did_you_mean
+from calor.server.template.nearest import did_you_mean, meant
 from calor.server.template.source import Faults, Path
 from calor.server.template.trees import TreeParser
 from calor.server.template.unread import AnyName
@@ -179,13 +179,10 @@ def parse_outputs(
         if not isinstance(body, Mapping):
             faults.add(f"An output is defined by a map, not by {shape(body)}.", path, code="output-definition")
             continue
-        if dialect.refuses_unknown_keys:
-            for key in body:
-                if key not in words.values():
-                    near = did_you_mean(str(key), words.values())
-                    faults.add(f"An output has no key {key!r}{near}.", (*path, key), code="unknown-key")
+        misspelt = _unknown_output_keys(body, dialect, path, faults)
         if words["value"] not in body:
-            faults.add(f"The output has no {words['value']!r}.", path, code="output-definition")
+            if words["value"] not in misspelt:
+                faults.add(f"The output has no {words['value']!r}.", path, code="output-definition")
             continue
         condition = None
         word = words.get("condition", "")
@@ -196,3 +193,14 @@ def parse_outputs(
         text = "" if written is None else written.text if isinstance(written, Plain) else str(written)
         found[str(name)] = OutputDefinition(name=str(name), value=value, description=text, condition=condition)
     return found
+
+
+def _unknown_output_keys(body: Mapping[Any, Any], dialect: Dialect, path: Path, faults: Faults) -> set[str]:
+    """Reported; answers the keys that they may be meant as."""
+    known, misspelt = dialect.output_keys.values(), set[str]()
+    for key in body if dialect.refuses_unknown_keys else ():
+        if key not in known:
+            near = did_you_mean(str(key), known)
+            misspelt.update(meant(near))
+            faults.add(f"An output has no key {key!r}{near}.", (*path, key), code="unknown-key")
+    return misspelt

@@ -82,6 +82,9 @@ def _dialect(root: Mapping[Any, Any], faults: Faults) -> Dialect:
     """The language and version; the newest where that is none. Raises `InvalidInput`: without a language nothing else
     can be read."""
     found = [key for key in DIALECTS if key in root]
+    if not root:
+        faults.add("The template is empty.", code="template-version")
+        raise InvalidInput(faults.problems)
     if len(found) != 1:
         known = ", ".join(DIALECTS)
         near = next((did_you_mean(str(key), DIALECTS) for key in root if did_you_mean(str(key), DIALECTS)), "")

@@ -1,11 +1,16 @@
 """Problems as data: what the API answers to those who ask for it, and what the command line prints as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from calor.server.errors import Problem
 from calor.server.template.nearest import meant
+
+
+def in_order(problems: Iterable[Problem], root: str) -> list[Problem]:
+    """As they stand: those of the template named ``root``, or of no file, first, then by file; in each by line."""
+    return sorted(problems, key=lambda one: (one.file not in ("", root), one.file, one.line, one.column))
 
 
 def as_data(problem: Problem) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import yaml
 from calor.server.errors import InvalidInput, Problem, RequestLimitExceeded
 from calor.server.template.files import NotText, refusal
 from calor.server.template.source import Faults, MarkedList, MarkedMap, Source
+from calor.server.template.unreadable import fault_of
 from calor.server.template.values import Plain, plain, shape
 
 _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
@@ -51,7 +52,7 @@ def read(text: str, *, file: str, limits: Limits, strict: bool = False) -> Readi
     """Read one document of YAML or JSON. Raises `InvalidInput`, `RequestLimitExceeded`; ``strict`` makes warnings
     errors."""
     if isinstance(text, NotText):
-        raise InvalidInput([Problem(message=f"T{refusal(file)[1:]}", file=file, code="not-text")])
+        raise InvalidInput([Problem(message=f"T{refusal(file, text)[1:]}", file=file, code="not-text")])
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
@@ -147,17 +148,8 @@ def _read_yaml(text: str, file: str, limits: Limits) -> Reading:
     builder = _Builder(file, limits)
     try:
         builder.run(iter(yaml.CSafeLoader(text).get_event, None))
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        message = ", ".join(part for part in (error.context, error.problem) if part)
-        problem = Problem(
-            message=f"This is not valid YAML: {message}.", file=file, line=line, column=column, code="not-yaml"
-        )
-        raise InvalidInput([problem]) from None
     except yaml.YAMLError as error:
-        first = str(error).splitlines()[0]
-        raise InvalidInput([Problem(message=f"This is not valid YAML: {first}.", file=file, code="not-yaml")]) from None
+        raise InvalidInput([fault_of(error, text, file)]) from None
     return Reading(builder.root, tuple(builder.warnings))
 
 

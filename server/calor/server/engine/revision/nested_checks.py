@@ -74,7 +74,13 @@ def _check(
     for name, kind in blueprint.kinds.items():
         if not kind.is_nested or (name in wrong and not isinstance(kind, TemplateType)):
             continue
-        if len(above) >= max_depth or (isinstance(kind, TemplateType) and kind.name in above):
+        if isinstance(kind, TemplateType) and kind.name in above:
+            circle = " → ".join([*above[above.index(kind.name) :], kind.name])
+            raise RequestLimitExceeded(
+                f"Templates contain each other in a circle: {circle} (stacks may be nested {max_depth} deep, "
+                "max_nested_stack_depth)."
+            )
+        if len(above) >= max_depth:
             raise RequestLimitExceeded(
                 f"max_nested_stack_depth: stacks may be nested {max_depth} deep; {name} ({kind.name}) goes deeper."
             )

@@ -17,6 +17,7 @@ from calor.server.identity import Caller
 from calor.server.store import queries
 from calor.server.store.rows import StackRow
 from calor.server.template import Pending, told_together
+from calor.server.template.problems import in_order
 from calor.server.template.source import Source
 
 
@@ -70,7 +71,7 @@ class Checks:
         if findings.pending:
             problems += await self._refused_by_cloud(caller, findings.pending, stack.region)
         if problems or blueprint is None:
-            raise InvalidInput(problems)
+            raise InvalidInput(in_order(problems, wish.template.source.file))
         return blueprint, findings
 
     async def _refused_by_cloud(

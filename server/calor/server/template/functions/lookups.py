@@ -242,7 +242,7 @@ class GetFile(Function):
         if args not in at.files:
             raise Refused(f"the file {args!r} did not come with the request{did_you_mean(args, at.files)}.")
         if isinstance(at.files[args], NotText):
-            raise Refused(refusal(args))
+            raise Refused(refusal(args, at.files[args]))
         return at.files[args]
 
 
