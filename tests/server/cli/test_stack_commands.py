@@ -13,6 +13,8 @@ from calor.server.cli.shown import harmless
 from calor.server.cli.stack import watch
 from calor.server.cli.stack.logs import Lines
 
+DEPLOYMENT = {"resource_type": "OS::Heat::SoftwareDeployment", "physical_resource_id": "d1"}
+
 # --- delete ------------------------------------------------------------------------------------------------
 
 
@@ -146,9 +148,10 @@ def test_events_of_nested_resources_have_the_path_of_their_parents(api: Api) -> 
     events = [{**one, "links": one["links"][:1], "event_time": ""} for one in members_of_a_group()]
     for one, ident in zip(events, ("g-id", "0-id", "1-id", "r-1", "r-2"), strict=True):
         one["physical_resource_id"] = ident
+    events.append({**events[1], "resource_name": "shop-g", "physical_resource_id": "g-id"})
     api.answers["GET", "/stacks/shop/shop-id/events"] = {"events": events}
     lines = calor("stack", "events", "--nested-depth", "3", "shop").output.splitlines()[1:]
-    assert [line.split()[0] for line in lines] == ["g", "g/0", "g/1", "g/0/r", "g/1/r"]
+    assert [line.split()[0] for line in lines] == ["g", "g/0", "g/1", "g/0/r", "g/1/r", "shop-g"]
 
 
 def test_the_reason_of_what_failed_is_not_in_the_stacks_line_again(api: Api) -> None:
@@ -218,7 +221,7 @@ def test_failures_show_the_deepest_cause_only(api: Api) -> None:
 
 
 def test_f192_a_run_on_demand_is_asked_for_by_the_name_of_its_resource_and_waited_for(api: Api) -> None:
-    api.answers["GET", "/stacks/shop/shop-id/resources/install"] = {"resource": {"physical_resource_id": "d1"}}
+    api.answers["GET", "/stacks/shop/shop-id/resources/install"] = {"resource": DEPLOYMENT}
     api.answers["POST", "/software_deployments/d1/runs"] = {"run": run(id="x1")}
     api.answers["GET", "/software_deployments/x1/logs"] = page(piece("install", 0, "saved\n"), over=True)
     api.answers["GET", "/software_deployments/d1/runs/x1"] = {"run": run(status="FAILED", status_reason="exit code 3")}
@@ -235,9 +238,29 @@ def test_f192_a_run_on_demand_is_asked_for_by_the_name_of_its_resource_and_waite
 
 
 def test_the_output_of_a_deployment_is_asked_for_by_the_name_of_its_resource(api: Api) -> None:
-    api.answers["GET", "/stacks/shop/shop-id/resources/install"] = {"resource": {"physical_resource_id": "d1"}}
+    api.answers["GET", "/stacks/shop/shop-id/resources/install"] = {"resource": DEPLOYMENT}
     api.answers["GET", "/software_deployments/d1/logs"] = page(piece("install", 0, "saved\n"), over=True)
     assert calor("deployment", "logs", "install", "--stack", "shop").output == "install | saved\n"
+
+
+def test_what_is_no_deployment_is_told_with_what_to_name_instead(api: Api) -> None:
+    config = {"resource_type": "OS::Heat::SoftwareConfig", "physical_resource_id": "c1"}
+    api.answers["GET", "/stacks/shop/shop-id/resources/sc"] = {"resource": config}
+    found = [run(), run(id="d2", stack_id="inner-id", resource_name="0"), run(id="x1", on_demand_of="d1")]
+    api.answers["GET", "/stacks/shop/shop-id/progress"] = {"guests": [], "deployments": found}
+    done = calor("deployment", "run", "--stack", "shop", "sc")
+    assert done.exit_code == 1
+    assert "sc is no deployment but OS::Heat::SoftwareConfig; those of shop are: install, d2 (0 on web)." in done.output
+    api.answers["GET", "/stacks/shop/shop-id/progress"] = {"guests": [], "deployments": []}
+    assert "OS::Heat::SoftwareConfig; shop has none." in calor("deployment", "run", "--stack", "shop", "sc").output
+
+
+def test_a_deployment_of_a_type_with_another_name_is_found(api: Api) -> None:
+    mine = {"resource_type": "My::Install", "physical_resource_id": "d1"}
+    api.answers["GET", "/stacks/shop/shop-id/resources/install"] = {"resource": mine}
+    api.answers["GET", "/stacks/shop/shop-id/progress"] = {"guests": [], "deployments": [run()]}
+    api.answers["POST", "/software_deployments/d1/cancel"] = {"run": run(state="CANCELLING")}
+    assert calor("deployment", "cancel", "install", "--stack", "shop").output == "d1: CANCELLING\n"
 
 
 def test_a_deployment_is_cancelled(api: Api) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from calor.server.cli.api_fault import Fault
 from calor.server.cli.client import Client, connecting
 from calor.server.cli.shown import as_format, put_facts, put_json, put_table
 from calor.server.cli.stack.change import pairs
@@ -129,5 +130,24 @@ def _ident(client: Client, deployment: str, stack: str | None) -> str:
     """The id of a deployment that may be named by its resource."""
     if stack is None:
         return deployment
-    found = client.get(f"{client.stack_path(stack)}/resources/{deployment}")["resource"]
-    return str(found["physical_resource_id"])
+    path = client.stack_path(stack)
+    found = client.get(f"{path}/resources/{deployment}")["resource"]
+    ident, kind = str(found["physical_resource_id"]), str(found["resource_type"])
+    if not kind.endswith("Deployment"):  # it may yet be one, by a type that an environment names
+        _check_is_one(client, path, ident, f"{deployment} is no deployment but {kind}")
+    return ident
+
+
+def _check_is_one(client: Client, path: str, ident: str, what: str) -> None:
+    """Raises `Fault` with ``what`` and the deployments that there are; nested ones are named by their ids."""
+    known = [one for one in client.get(f"{path}/progress")["deployments"] if not one["on_demand_of"]]
+    if any(one["id"] == ident for one in known):
+        return
+    _, _, stack, stack_id = path.split("/")
+    names = [
+        one["resource_name"]
+        if one["stack_id"] == stack_id
+        else f"{one['id']} ({one['resource_name']} on {one['server_name']})"
+        for one in known
+    ]
+    raise Fault(f"{what}; those of {stack} are: {', '.join(names)}." if names else f"{what}; {stack} has none.")

@@ -15,7 +15,10 @@ class Places:
         self._holders = {nested: one for nested, one in found if nested and nested != stack_of(one)}
 
     def of(self, shown: Mapping[str, Any]) -> str:
-        """Of a resource, or an event of one. Where its parent is not among those known, the API may name it."""
+        """Of a resource, or an event of one. Where its parent is not among those known, the API may name it. Events of
+        a stack itself have the stack's name."""
+        if nested_of(shown) == stack_of(shown):
+            return str(shown["resource_name"])
         found = self.within(stack_of(shown), shown["resource_name"])
         is_alone, parent = found == shown["resource_name"], shown.get("parent_resource")
         return f"{parent}/{found}" if is_alone and parent else found
