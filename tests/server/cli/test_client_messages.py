@@ -43,18 +43,39 @@ def test_a_folder_without_a_dev_cloud_is_told(tmp_path: Path) -> None:
         assert (done.exit_code, f"There is no dev cloud in {folder}." in done.output) == (1, True)
 
 
-@pytest.mark.usefixtures("no_cloud")
-@pytest.mark.filterwarnings("ignore:Support for InfluxDB")  # the SDK's own, whenever it opens a cloud
-def test_a_dev_cloud_that_is_not_running_is_told_with_the_command_that_starts_it(tmp_path: Path) -> None:
+def clouds_of_nobody(folder: Path) -> None:
+    """A clouds.yaml whose cloud `calor` does not answer."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
     url = f"http://127.0.0.1:{port}/identity/v3"
     auth = {"auth_url": url, "username": "demo", "password": "x", "project_name": "demo"}
     auth |= {"user_domain_id": "default", "project_domain_id": "default"}
-    (tmp_path / "clouds.yaml").write_text(yaml.safe_dump({"clouds": {"calor": {"auth": auth}}}))
+    (folder / "clouds.yaml").write_text(yaml.safe_dump({"clouds": {"calor": {"auth": auth}}}))
+
+
+@pytest.mark.usefixtures("no_cloud")
+@pytest.mark.filterwarnings("ignore:Support for InfluxDB")  # the SDK's own, whenever it opens a cloud
+def test_a_dev_cloud_that_is_not_running_is_told_with_the_command_that_starts_it(tmp_path: Path) -> None:
+    clouds_of_nobody(tmp_path)
     done = calor("stack", "list", "--dev", str(tmp_path))
     command = f"calor dev --state-dir {tmp_path}"
     assert done.output == f"Error: The dev cloud in {tmp_path} is not running; start it: {command}\n"
+
+
+@pytest.mark.usefixtures("no_cloud")
+@pytest.mark.filterwarnings("ignore:Support for InfluxDB")  # the SDK's own, whenever it opens a cloud
+def test_a_dev_cloud_is_known_by_its_state_beside_its_clouds_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dev").mkdir()
+    clouds_of_nobody(tmp_path / "dev")
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(tmp_path / "dev/clouds.yaml"))
+    assert "dev cloud" not in calor("stack", "list", "--os-cloud", "calor").output
+    (tmp_path / "dev/dev.json").write_text("{}")
+    told = f"Error: The dev cloud in {tmp_path}/dev is not running; start it: calor dev --state-dir {tmp_path}/dev\n"
+    assert calor("stack", "list", "--os-cloud", "calor").output == told
+    monkeypatch.setenv("OS_CLOUD", "calor")
+    assert calor("stack", "list").output == told
 
 
 def test_what_goes_to_a_pipe_has_no_trailing_blanks(capsys: pytest.CaptureFixture[str]) -> None:

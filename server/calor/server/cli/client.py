@@ -84,7 +84,7 @@ class Client:
     def _call(self, method: str, path: str, headers: Mapping[str, str] | None = None, **more: Any) -> Any:
         from calor.server.cli.cloud_config import readable
 
-        with readable(self._dev_dir):
+        with readable(self.cloud, self._dev_dir):
             if self._adapter is None:
                 self._adapter = self._connected()
             headers = {**FAULTS, **(headers or {})}

@@ -19,6 +19,8 @@ _HOW_TO_NAME = (
     "Name a cloud of clouds.yaml by --os-cloud or OS_CLOUD, set OS_AUTH_URL and its companions, "
     "or point to a dev cloud by --dev."
 )
+DEV_CLOUDS = frozenset({"calor", "calor-admin"})
+"""The clouds in the clouds.yaml of a `calor dev`."""
 _OF_THE_WHOLE = frozenset({"connect", "connection", "enable_logging"})
 """What ``import openstack`` offers beside its modules."""
 
@@ -75,7 +77,7 @@ def connected(cloud: str | None, dev_dir: Path | None) -> Adapter:
 
 
 @contextmanager
-def readable(dev_dir: Path | None) -> Iterator[None]:
+def readable(cloud: str | None, dev_dir: Path | None) -> Iterator[None]:
     """Faults of the way to the API as one line."""
     try:
         yield
@@ -84,8 +86,21 @@ def readable(dev_dir: Path | None) -> Iterator[None]:
     except ConfigException as exc:
         raise Fault(f"{exc} {_HOW_TO_NAME}") from exc
     except (ConnectFailure, DiscoveryFailure) as exc:
+        dev_dir = dev_dir or _dev_dir_of(cloud)
         if dev_dir is None:
             raise Fault(str(exc)) from exc
         raise Fault(f"The dev cloud in {dev_dir} is not running; start it: calor dev --state-dir {dev_dir}") from exc
     except ClientException as exc:
         raise Fault(str(exc)) from exc
+
+
+def _dev_dir_of(cloud: str | None) -> Path | None:
+    """The state directory of the `calor dev` whose cloud is meant, if it is one's."""
+    try:
+        config = OpenStackConfig()
+        name = config.get_one(cloud).name
+    except ConfigException:
+        return None
+    directory = Path(config.config_filename).resolve().parent if config.config_filename else None
+    is_devs = name in DEV_CLOUDS and directory is not None and (directory / "dev.json").is_file()
+    return directory if is_devs else None
