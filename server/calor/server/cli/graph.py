@@ -24,7 +24,11 @@ from calor.server.cli.templates import environments_option, parameters_option, t
     help="svg needs Graphviz (the program `dot`).",
 )
 @click.option(
-    "--nested-depth", type=click.IntRange(0, 5), default=1, show_default=True, help="Levels of nested templates."
+    "--nested-depth",
+    type=click.IntRange(0, 5),
+    default=1,
+    show_default=True,
+    help="Levels of nested templates and of groups.",
 )
 def graph(
     template: Path, environments: tuple[Path, ...], parameters: dict[str, Any], shape: str, nested_depth: int
