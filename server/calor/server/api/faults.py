@@ -14,6 +14,7 @@ from calor.server.errors import (
     CalorError,
     EntityNotFound,
     Forbidden,
+    NotSupported,
     Problem,
     RequestLimitExceeded,
 )
@@ -72,6 +73,8 @@ def body_of(error: CalorError, *, with_problems: bool = False) -> Mapping[str, A
 
 
 def _problems(error: CalorError) -> Sequence[Problem]:
+    if isinstance(error, NotSupported):
+        return [Problem(message=error.detail, code="not-supported")]
     if isinstance(error, RequestLimitExceeded):
         return [Problem(message=error.detail, code="limit")]
     return error.problems

@@ -15,7 +15,7 @@ from calor.server.engine.revision.blueprint import Blueprint, draw
 from calor.server.engine.revision.nested_checks import Findings, check_tree
 from calor.server.engine.revision.template_type import parsed
 from calor.server.engine.revision.translating import translate_here
-from calor.server.errors import CalorError, InvalidInput, Problem
+from calor.server.errors import CalorError, InvalidInput, NotSupported, Problem
 from calor.server.resources.registry import installed
 from calor.server.template import (
     Environment,
@@ -213,6 +213,8 @@ def _bound(
 
 def problems_of(error: CalorError, file: str) -> list[Problem]:
     """The faults of any refusal; those without a file of their own belong to ``file``."""
+    if isinstance(error, NotSupported):
+        return [Problem(message=error.detail, file=file, code="not-supported")]
     if not isinstance(error, InvalidInput):
         return [Problem(message=error.detail, file=file, code="limit")]
     return [problem if problem.file else replace(problem, file=file) for problem in error.problems]
