@@ -193,12 +193,12 @@ resources:
 }
 WANTED = [
     "deeper.yaml:3 property-value",
-    "one.yaml:3 parameter-value",
     "one.yaml:4 parameter-type",
     "one.yaml:7 unknown-parameter",
     "one.yaml:8 unknown-type",
     "template:10 unknown-property",
     "template:2 template-section",
+    "template:4 parameter-value",
     "template:4 unknown-property",
     "template:9 unknown-property",
     "three.yaml:3 not-yaml",

@@ -1,5 +1,6 @@
 """The templates that a template leads to, checked before anything is stored: as far as their values are known. Pure."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,9 +12,11 @@ from calor.server.errors import BadRequest, InvalidInput, Problem, RequestLimitE
 from calor.server.resources.base import Incarnation, Nested, Registry, ResourceType
 from calor.server.template import (
     NothingKnown,
+    Origin,
     Pending,
     Template,
     bind,
+    has_call,
     has_unknown,
     parse_environment,
     parse_template,
@@ -23,6 +26,8 @@ from calor.server.template.stages import together
 
 SAMPLE = 20
 """Members of a group are alike: that many are checked (F110)."""
+_OF_VALUES = frozenset({"property-value", "parameter-value", "unknown-type"})
+"""Codes of problems whose place is a value; that of others is its key."""
 
 
 @dataclass
@@ -99,16 +104,42 @@ def _check(
 
 
 def _told_of_owner(blueprint: Blueprint, name: str, problems: Sequence[Problem]) -> list[Problem]:
-    """Of a group, whose template nobody has written: at the group, and once for all members that are alike."""
+    """Of a group, whose template nobody has written: where the group says what a member is, and once for all members
+    that are alike."""
     source, path = blueprint.model.template.source, blueprint.model.template.path("resources", name, "properties")
+    defined = (*path, *blueprint.kinds[name].handed_on)
     found: dict[tuple[str, str], Problem] = {}
     for one in problems:
         if one.file != generated(name):
             found[str(one), one.code] = one
         elif (one.message, one.code) not in found:
-            placed = source.problem(one.message, path, code=one.code)
+            written = (*defined, *_within_member(one.path)) if len(defined) == len(path) + 1 else path
+            placed = source.problem(one.message, written, value=one.code in _OF_VALUES, code=one.code)
             found[one.message, one.code] = replace(placed, path=f"{dotted(path[:2])}.{one.path}")
     return list(found.values())
+
+
+def _within_member(path: str) -> list[str | int]:
+    """The parts of a problem's path behind ``resources.NAME``."""
+    parts = re.findall(r"[^.\[\]]+", path)[2:]
+    return [int(part) if part.isdecimal() else part for part in parts]
+
+
+def _where_given(blueprint: Blueprint, name: str, problem: Problem) -> Problem | None:
+    """A wrong value of a nested template's parameter, at the property that gives it; None where it was not written
+    there."""
+    origin = f" (from {Origin.GIVEN.value})"
+    template = blueprint.model.template
+    written, prop = template.resources[name].properties, problem.path.partition(".")[2]
+    if problem.code != "parameter-value" or origin not in problem.message:
+        return None
+    if not isinstance(blueprint.kinds[name], TemplateType) or not isinstance(written, Mapping):
+        return None
+    if prop not in written or has_call(written[prop]):
+        return None
+    path = template.path("resources", name, "properties", prop)
+    message = problem.message.replace(origin, "", 1)
+    return template.source.problem(message, path, value=True, code="parameter-value")
 
 
 def generated(name: str) -> str:
@@ -180,5 +211,9 @@ def _drawn(
 ) -> Blueprint:
     given = {key: value for key, value in values.items() if value is not None and not has_unknown(value)}
     inner = blueprint.model.environment.nested(name) if environment is None else parse_environment(environment)
-    model = bind(template, inner, given, files=files, allow_missing=True, later=True, faults=findings.faults)
+    faults = list[Problem]()
+    model = bind(template, inner, given, files=files, allow_missing=True, later=True, faults=faults)
+    for one in faults:
+        placed = _where_given(blueprint, name, one)
+        (findings.faults if placed is None else findings.problems).append(placed or one)
     return draw(model, registry, files, findings.problems)
