@@ -19,7 +19,7 @@ def play(playbook: Path, *prefix: str, **variables: object) -> subprocess.Comple
     extra = json.dumps({"ansible_python_interpreter": sys.executable, **variables})
     command = [*prefix, str(ANSIBLE), "-i", "localhost,", "-c", "local", "-e", extra, str(playbook)]
     environment = dict(os.environ, ANSIBLE_NOCOLOR="1", ANSIBLE_LOCALHOST_WARNING="false", LC_ALL="C.UTF-8")
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
 
 
 def file_system(root: Path, *, systemd: bool = False) -> Path:
