@@ -131,7 +131,7 @@ def user() -> Any:
 async def test_a_zombie_cannot_write(world: Any) -> None:
     first = await world.engine()
     await first.orchestrator.start()
-    slow = {"type": "OS::Heat::TestResource", "properties": {"action_wait_secs": {"create": 1}}}
+    slow = {"type": "OS::Heat::TestResource", "properties": {"action_wait_secs": {"create": 4}}}
     stack = await first.create("z", {"heat_template_version": "2021-04-16", "resources": {"a": slow}})
     operation = first.orchestrator._trees.find(stack.id)
     await asyncio.sleep(0.2)  # its resource is being made, and nothing more is written

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from engine_world import USER
 
 from calor.server.errors import InvalidInput, RequestLimitExceeded
 
@@ -111,6 +112,22 @@ async def test_a_child_failure_shows_the_deepest_cause(engine: Any) -> None:
     assert view.status_reason == (
         "Resource CREATE failed: ResourceInError: resources.m.resources.inner: Test Resource failed inner"
     )
+
+
+async def test_a_group_whose_check_failed_is_not_made_anew(engine: Any) -> None:
+    """Nor one whose check was cancelled: what is unwell inside is replaced, the rest stays."""
+    member = {"type": "OS::Heat::TestResource", "properties": {"value": "x"}}
+    group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 2, "resource_def": member}}
+    stack = await engine.create("c1", hot({"g": group}))
+    await engine.reached(stack, "CREATE_COMPLETE")
+    before = await engine.resources(stack, depth=1)
+    await engine.orchestrator.resources.mark_unhealthy(
+        USER, stack.name, stack.id, "g", unhealthy=True, reason="its check was cancelled"
+    )
+    await engine.update(stack, hot({"g": group}))
+    await engine.reached(stack, "UPDATE_COMPLETE")
+    after = await engine.resources(stack, depth=1)
+    assert {name: one.physical_id for name, one in after.items()} == {n: one.physical_id for n, one in before.items()}
 
 
 async def test_f016_a_failed_sibling_cancels_nested_work(engine: Any) -> None:

@@ -273,7 +273,7 @@ def _undecided(
 
 def _cause(row: ResourceRow, kind: ResourceType[Any]) -> str:
     """Why a resource is made anew whatever its properties are."""
-    if row.action is Action.CHECK and row.status is Status.FAILED:
+    if row.action is Action.CHECK and row.status is Status.FAILED and not (kind.is_nested and row.child_id):
         return "it is marked unhealthy, or its check failed"
     if row.properties is None or (row.action is Action.CREATE and row.status is not Status.COMPLETE):
         return "" if kind.is_nested and row.child_id else "its creation did not end well"

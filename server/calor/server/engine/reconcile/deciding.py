@@ -137,7 +137,8 @@ def _as_is(bench: Bench, row: ResourceRow, want: Want) -> Choice:
     if want.external_id is not None or row.external:
         return _external(row, want)
     if row.action is Action.CHECK and row.status is Status.FAILED:
-        return Choice(action=Do.REPLACE, row=row)
+        has_members = bench.blueprint.kinds[want.name].is_nested and row.child_id is not None
+        return Choice(action=Do.UPDATE if has_members else Do.REPLACE, row=row)  # inside, what is unwell is replaced
     step = _step(bench, row, want, row.properties)
     action, changed = step.action, step.changed
     if row.pending is not None and row.pending != row.properties and action is not Do.REPLACE:
