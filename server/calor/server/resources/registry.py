@@ -90,14 +90,19 @@ BUILT_INS: tuple[type[ResourceType[Any]], ...] = (
     aws_wait_condition.WaitConditionHandle,
 )
 
+RENAMED: Mapping[str, str] = {
+    "OS::Heat::SoftwareDeployments": "OS::Heat::SoftwareDeploymentGroup",
+    "OS::Heat::StructuredDeployments": "OS::Heat::StructuredDeploymentGroup",
+}
+"""Types that Heat hides under their old names: templates may have them, the catalogue refuses to show them."""
+
 ALIASES: Mapping[str, str] = {
+    **RENAMED,
     "OS::Ceilometer::Alarm": "OS::Aodh::Alarm",
     "OS::Ceilometer::CombinationAlarm": "OS::Aodh::CombinationAlarm",
     "OS::Ceilometer::GnocchiAggregationByMetricsAlarm": "OS::Aodh::GnocchiAggregationByMetricsAlarm",
     "OS::Ceilometer::GnocchiAggregationByResourcesAlarm": "OS::Aodh::GnocchiAggregationByResourcesAlarm",
     "OS::Ceilometer::GnocchiResourcesAlarm": "OS::Aodh::GnocchiResourcesAlarm",
-    "OS::Heat::SoftwareDeployments": "OS::Heat::SoftwareDeploymentGroup",
-    "OS::Heat::StructuredDeployments": "OS::Heat::StructuredDeploymentGroup",
     "OS::Metering::Alarm": "OS::Aodh::Alarm",
     "OS::Quantum*": "OS::Neutron*",
 }

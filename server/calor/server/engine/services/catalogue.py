@@ -10,9 +10,10 @@ from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.revision.kinds import schema
 from calor.server.engine.services import languages
 from calor.server.engine.services.type_templates import cfn_template, hot_template
-from calor.server.errors import BadRequest, EntityNotFound
+from calor.server.errors import BadRequest, EntityNotFound, NotSupported
 from calor.server.resources.base import ResourceType
 from calor.server.resources.declare import attributes_of
+from calor.server.resources.registry import RENAMED
 from calor.server.store import queries
 from calor.server.template.properties import (
     AllowedValues,
@@ -45,6 +46,8 @@ class CatalogueService:
         return found
 
     def type(self, name: str) -> ResourceTypeView:
+        if name in RENAMED:
+            raise NotSupported(f"{name} is an old name of {RENAMED[name]}: ask for that.")
         kind = self._tools.registry.get(name)
         if kind is None:
             raise EntityNotFound(f"The Resource Type ({name}) could not be found.")
