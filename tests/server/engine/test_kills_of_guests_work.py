@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from agent_hosts import Host, guest_of, polled, result_of
+from agent_hosts import Host, deployed, guest_of, polled, result_of
 from dying_engines import Dying, bury, start, survive
 from engine_world import USER, World
 from playing_guests import mark_of, output, with_secret
@@ -19,6 +19,7 @@ from scripted_cloud import ScriptedCloud, ScriptedDoor
 from calor.server import store
 from calor.server.cloud.errors import CloudMissing
 from calor.server.engine.contract.progress_views import RunState
+from calor.server.engine.reconcile.operation import TIMED_OUT
 from calor.server.store import guest_queries, queries
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -226,3 +227,36 @@ async def test_what_a_run_prints_is_kept_once_though_the_engine_dies_while_it_ta
     assert (run.state, run.output_values["deploy_stdout"]) == (RunState.FINISHED, "done")
     await engine.orchestrator.stop()
     await engine.database.close()
+
+
+@pytest.mark.parametrize(("left", "after"), [(left, after) for left in (1, 2, 3) for after in (False, True)])
+async def test_a_deployment_whose_stack_timed_out_has_failed_though_the_engine_dies_while_it_says_so(
+    world: World, left: int, after: bool
+) -> None:
+    """Its run is ended before its resource: who takes over finds the one, and comes to the other by it."""
+    world.types.append(Host)
+    world.settings["lease_ttl"] = timedelta(seconds=5)
+    database = Dying(await store.open_database(world.url), 1 << 30, after=after)
+    engine = await world.engine(database)
+    await start(engine, None)
+    stack = await engine.create("late", deployed(), timeout_mins=1)
+    await guest_of(engine, stack)
+
+    async def is_waited_for() -> bool:
+        found = (await engine.resources(stack)).get("d0")
+        return found is not None and found.physical_id is not None
+
+    await engine.until(is_waited_for)
+    database.left = left
+    engine.orchestrator._trees.find(stack.id)._run.stop_all(TIMED_OUT)
+    await asyncio.wait_for(database.dead.wait(), 20)
+    await bury(engine)
+    world.clock.shift += timedelta(seconds=120)
+
+    second = await world.engine()
+    await second.orchestrator.start()
+    await second.reached(stack, "CREATE_FAILED")
+    (run,) = await second.orchestrator.deployments.list(USER, server_id=None)
+    assert (run.status, (await second.resources(stack))["d0"].status.value) == ("FAILED", "FAILED")
+    await second.orchestrator.stop()
+    await second.database.close()

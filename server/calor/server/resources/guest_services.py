@@ -1,6 +1,7 @@
 """What the engine offers to types that instances have to do with: addresses, identities, configs, deployments."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -145,6 +146,10 @@ class Deployment:
 
 class Deployments(Protocol):
     """Deployments of this stack. What becomes visible to one server together is one commit, in name order."""
+
+    def coming(self, ident: str, server_id: str) -> AbstractContextManager[None]:
+        """Meanwhile this deployment is being made ready to be put: others for the same server wait for it a little."""
+        ...
 
     async def put(
         self,

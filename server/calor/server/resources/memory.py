@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -97,6 +98,9 @@ class MemoryDeployments:
 
     stored: dict[str, Deployment] = field(default_factory=dict)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    def coming(self, ident: str, server_id: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
     async def put(self, *, ident: str, config_id: str, **values: Any) -> Deployment:
         known = self.stored.get(ident)

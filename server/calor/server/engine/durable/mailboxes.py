@@ -2,8 +2,9 @@
 came together become visible together. Where several processes serve agents, each looks for what the others deliver."""
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.exc import IntegrityError
@@ -23,7 +24,10 @@ same few steps, each some milliseconds apart, and an agent is to see it in one p
 POSTED = "mailboxes"
 """The hub's topic for any delivery."""
 ROUNDS = 8
-"""How often a delivery is put off at most."""
+"""How often a delivery is put off at most for what nobody has announced."""
+PATIENCE = 1.0
+"""Seconds that a delivery waits at most for what is announced for the same server: a busy machine takes long for the
+same few steps, and what takes longer still must not hold up its neighbours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,8 @@ class _Post:
     writes: Sequence[Write]
     fence: Fence | None
     delivered: asyncio.Future[None]
+    until: float
+    """When it goes out whatever else is announced, on the loop's clock."""
 
 
 class Mailboxes:
@@ -41,6 +47,7 @@ class Mailboxes:
         self._hub = hub
         self._versions: dict[str, int] = {}
         self._waiting: list[_Post] = []
+        self._announced: dict[str, set[str]] = {}
         self._round: asyncio.Task[None] | None = None
 
     async def version(self, server_id: str) -> int:
@@ -58,10 +65,29 @@ class Mailboxes:
                 self._versions[server] = version
                 self._hub.wake(("mailbox", server))
 
-    async def post(self, server_id: str, writes: Sequence[Write], fence: Fence | None = None) -> None:
+    @contextlib.contextmanager
+    def announced(self, server_id: str, subject: str) -> Iterator[None]:
+        """Meanwhile a post on ``subject`` is being made ready: what else comes for this server waits for it."""
+        self._announced.setdefault(server_id, set()).add(subject)
+        try:
+            yield
+        finally:
+            self._has_come(server_id, subject)
+
+    def _has_come(self, server_id: str, subject: str) -> None:
+        if subjects := self._announced.get(server_id):
+            subjects.discard(subject)
+            if not subjects:
+                del self._announced[server_id]
+
+    async def post(
+        self, server_id: str, writes: Sequence[Write], fence: Fence | None = None, *, subject: str = ""
+    ) -> None:
         """Write what an agent should see; durable and visible when it returns."""
-        delivered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Post(server_id, writes, fence, delivered))
+        loop = asyncio.get_running_loop()
+        delivered: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(_Post(server_id, writes, fence, delivered, loop.time() + PATIENCE))
+        self._has_come(server_id, subject)
         if self._round is None:
             self._round = asyncio.create_task(self._deliver(), name="mailboxes")
         await delivered
@@ -70,12 +96,10 @@ class Mailboxes:
         """One delivery after the other, as long as there is something to deliver."""
         try:
             while self._waiting:
-                for _ in range(ROUNDS):
-                    count = len(self._waiting)
-                    await asyncio.sleep(QUIET)
-                    if len(self._waiting) == count:
-                        break
-                posts, self._waiting = self._waiting, []
+                await self._calm()
+                posts = self._take_ready()
+                if not posts:
+                    continue
                 try:
                     await self._commit(posts)
                 except Exception as error:  # the outermost frame of a task: those who wait are told
@@ -85,6 +109,22 @@ class Mailboxes:
                             post.delivered.set_exception(error)
         finally:
             self._round = None
+
+    async def _calm(self) -> None:
+        for _ in range(ROUNDS):
+            count = len(self._waiting)
+            await asyncio.sleep(QUIET)
+            if len(self._waiting) == count:
+                return
+
+    def _take_ready(self) -> Sequence[_Post]:
+        """What waits for nothing announced; once one of a server's posts is out of patience all of them go."""
+        now = asyncio.get_running_loop().time()
+        due = {post.server_id for post in self._waiting if post.until <= now}
+        held = self._announced.keys() - due
+        ready = [post for post in self._waiting if post.server_id not in held]
+        self._waiting = [post for post in self._waiting if post.server_id in held]
+        return ready
 
     async def _commit(self, posts: Sequence[_Post]) -> None:
         servers = sorted({post.server_id for post in posts})

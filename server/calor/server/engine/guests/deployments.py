@@ -3,6 +3,7 @@
 import uuid
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from calor.server.cloud.door import Cloud, Collection
@@ -112,8 +113,11 @@ class StoredDeployments:
         else:
             row = DeploymentRow(id=ident, created_at=found.created_at, updated_at=now, **values)
             write = Change(SoftwareDeployment, {"id": ident}, {"updated_at": now, **values})
-        await self._mailboxes.post(server_id, [write], fence)
+        await self._mailboxes.post(server_id, [write], fence, subject=ident)
         return row
+
+    def coming(self, ident: str, server_id: str) -> AbstractContextManager[None]:
+        return self._mailboxes.announced(server_id, ident)
 
     async def row(self, ident: str) -> DeploymentRow | None:
         return await guest_queries.deployment(self._database, ident)
@@ -367,6 +371,9 @@ class StackDeployments:
         )
         self.awaited = ident if row.status == IN_PROGRESS else None  # whatever ends the work from here on
         return self._stored.value(row)
+
+    def coming(self, ident: str, server_id: str) -> AbstractContextManager[None]:
+        return self._stored.coming(ident, server_id)
 
     async def get(self, ident: str) -> Deployment | None:
         row = await self._stored.row(ident)

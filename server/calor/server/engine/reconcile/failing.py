@@ -10,6 +10,7 @@ from calor.server.engine.reconcile import happenings
 from calor.server.engine.reconcile.bench import Bench, WorkFailed
 from calor.server.engine.reconcile.context import ResourceContext
 from calor.server.engine.reconcile.stopping import StopKind, Stopped
+from calor.server.engine.reconcile.tools import Tools
 from calor.server.resources.base import ResourceFailed
 from calor.server.store import guest_queries
 from calor.server.store.rows import ResourceRow
@@ -83,10 +84,14 @@ async def record(bench: Bench, name: str, row: ResourceRow | None, action: Actio
 
 async def end_awaited_run(bench: Bench, at: ResourceContext | None, reason: str) -> None:
     """A deployment that is waited for no more has failed, as in Heat; what its guest still reports changes nothing."""
-    awaited = at.deployments.awaited if at is not None else None
-    run = await bench.tools.deployments.row(awaited) if awaited is not None else None
+    await end_run(bench.tools, at.deployments.awaited if at is not None else None, reason)
+
+
+async def end_run(tools: Tools, ident: str | None, reason: str) -> None:
+    """``ident`` may be that of a deployment; one that has ended already stays as it is."""
+    run = await tools.deployments.row(ident) if ident is not None else None
     if run is not None:
-        await bench.tools.deployments.finish(run, status=Status.FAILED.value, status_reason=reason, output_values={})
+        await tools.deployments.finish(run, status=Status.FAILED.value, status_reason=reason, output_values={})
 
 
 def _stillborn(bench: Bench, name: str, reason: str) -> ResourceRow:

@@ -12,9 +12,9 @@ from calor.server.cloud.credentials import Credentials
 from calor.server.cloud.door import Cloud
 from calor.server.cloud.errors import CloudError
 from calor.server.engine.durable.leases import Leases
-from calor.server.engine.durable.reasons import bounded, of_exception
+from calor.server.engine.durable.reasons import bounded, of_exception, placed
 from calor.server.engine.durable.tree import Tree
-from calor.server.engine.reconcile import breakpoints, happenings, outputs
+from calor.server.engine.reconcile import breakpoints, failing, happenings, outputs
 from calor.server.engine.reconcile.bench import Bench, Superseded
 from calor.server.engine.reconcile.failing import Unfinished
 from calor.server.engine.reconcile.nested import ChildStacks, failure_text
@@ -24,10 +24,10 @@ from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.revision.revisions import Blueprints
 from calor.server.errors import CalorError
 from calor.server.identity import SealBroken
-from calor.server.store.models import Resource, Revision
+from calor.server.store.models import Revision
 from calor.server.store.rows import StackRow
 from calor.server.store.states import Action, Status
-from calor.server.store.writes import Change, LeaseLost, Remove, Write
+from calor.server.store.writes import LeaseLost, Remove, Write
 
 log = logging.getLogger(__name__)
 
@@ -181,6 +181,8 @@ class Operation:
             await self._revoke()
 
     async def _end(self, stack: StackRow, status: Status, reason: str, values: dict[str, Any]) -> None:
+        if status is Status.FAILED:
+            await self._fail_stranded(f"{stack.action.value} aborted ({reason})")
         now = self._tools.clock.now()
         writes: list[Write] = [happenings.of_stack(stack, stack.action, status, reason, now)]
         former = stack.good_revision_id
@@ -221,16 +223,23 @@ class Operation:
         """A tree whose root is final has nothing in progress below it: what a crash left so is failed, with why."""
         if self.tree.root.status is Status.IN_PROGRESS:
             return
-        reason = "The engine was lost while this was in progress."
-        writes: list[Write] = []
-        for stack in list(self.tree.stacks.values()):
-            if stack.status is Status.IN_PROGRESS:
-                await self.tree.change_stack(stack.id, status=Status.FAILED, status_reason=reason)
-        for row in self.tree.rows.values():
-            if row.status is Status.IN_PROGRESS:
-                writes.append(Change(Resource, {"id": row.id}, {"status": Status.FAILED, "status_reason": reason}))
-        await self.tree.commit([*writes, self._leases.given_back(self.tree.fence)])
+        await self._fail_stranded("The engine was lost while this was in progress.")
+        await self.tree.commit([self._leases.given_back(self.tree.fence)])
         self._ended()
+
+    async def _fail_stranded(self, reason: str) -> None:
+        """What a process that died had begun, and this one never took up, ends with its root: resources, the runs that
+        they waited for, child stacks."""
+        now = self._tools.clock.now()
+        for row in [row for row in self.tree.rows.values() if row.status is Status.IN_PROGRESS]:
+            text = bounded(placed(f"resources.{row.name}", reason))
+            await failing.end_run(self._tools, row.physical_id, text)
+            stack = self.tree.stacks[row.stack_id]
+            event = happenings.of_resource(stack, row, row.action, Status.FAILED, now, text)
+            await self.tree.change(row.id, event, status=Status.FAILED, status_reason=text, updated_at=now)
+        for stack in list(self.tree.stacks.values()):
+            if stack.status is Status.IN_PROGRESS and stack.id != self.tree.root.id:
+                await self.tree.change_stack(stack.id, status=Status.FAILED, status_reason=reason)
 
     # --- credentials ------------------------------------------------------------------------------------
 

@@ -144,7 +144,12 @@ class Deploying(ResourceType[P]):
             await self._finished(at, want, action)
 
     async def _start(self, at: Context, want: P, action: str, number: int) -> bool:
-        """Make the run visible to the server. False when there is nothing to do for this action."""
+        """Make the run visible to the server, together with others that became ready when this one did. False when
+        there is nothing to do for this action."""
+        with at.deployments.coming(at.me.id, want.server):
+            return await self._put(at, want, action, number)
+
+    async def _put(self, at: Context, want: P, action: str, number: int) -> bool:
         config = await at.configs.get(want.config) if want.config else None
         if want.config and config is None and action != "DELETE":
             raise ResourceFailed(f"The software config {want.config} could not be found.")
