@@ -3,14 +3,10 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from calor.server.engine.planning.inside import asked
-from calor.server.engine.revision.blueprint import Blueprint, converted, draw
-from calor.server.engine.revision.template_type import TemplateType
-from calor.server.errors import CalorError
-from calor.server.resources.base import Registry, ResourceType
-from calor.server.template import NothingKnown, bind, has_unknown, parse_template, plain
+from calor.server.engine.planning.inside import outlined
+from calor.server.engine.revision.blueprint import Blueprint
+from calor.server.resources.base import Registry
 
 
 @dataclass(frozen=True)
@@ -30,25 +26,10 @@ def picture(blueprint: Blueprint, registry: Registry, depth: int) -> Picture:
     nested = {}
     for name, kind in blueprint.kinds.items():
         if depth > 0 and kind.is_nested:
-            child = _child(blueprint, name, kind, registry)
+            child = outlined(blueprint, name, kind, registry)
             if child is not None:
                 nested[name] = picture(child, registry, depth - 1)
     return Picture({name: blueprint.definition(name).type for name in names}, edges, nested)
-
-
-def _child(blueprint: Blueprint, name: str, kind: ResourceType[Any], registry: Registry) -> Blueprint | None:
-    try:
-        values = plain(converted(blueprint, name, NothingKnown())[0])
-        nested = asked(kind, name, values)
-        if nested is None or nested.files is not None or nested.environment is not None:
-            return None  # of a stack elsewhere
-        template = kind.template if isinstance(kind, TemplateType) else parse_template(nested.template)
-        inner = blueprint.model.environment.nested(name)
-        given = {key: value for key, value in nested.parameters.items() if value is not None and not has_unknown(value)}
-        model = bind(template, inner, given, files=blueprint.files, allow_missing=True, later=True)
-        return draw(model, registry, blueprint.files, [])
-    except CalorError:
-        return None
 
 
 def dot(drawn: Picture, title: str) -> str:

@@ -6,13 +6,15 @@ from typing import Any
 
 from calor.server.engine.durable.sealing import Sealing
 from calor.server.engine.reconcile.nested import facade_of
-from calor.server.engine.revision.blueprint import Blueprint
+from calor.server.engine.revision.blueprint import Blueprint, converted, draw
 from calor.server.engine.revision.kinds import typed
+from calor.server.engine.revision.nested_sources import known, surroundings
 from calor.server.engine.revision.revisions import Blueprints
 from calor.server.engine.revision.template_type import TemplateType
-from calor.server.resources.base import Incarnation, Nested, ResourceType
+from calor.server.errors import CalorError
+from calor.server.resources.base import Incarnation, Nested, Registry, ResourceType
 from calor.server.store.rows import ResourceRow, StackRow
-from calor.server.template import UNKNOWN, DeletionPolicy, has_unknown, parse_environment, parse_template
+from calor.server.template import UNKNOWN, DeletionPolicy, NothingKnown, bind, has_unknown, parse_template, plain
 
 LATER = "known_after_create"
 """The parameter that stands, in a template that a type makes, for what is not known yet."""
@@ -61,16 +63,28 @@ def drawn(
     nested: Nested,
 ) -> Blueprint:
     """The blueprint of ``nested``, as far as values are known. Raises `CalorError` for what is wrong in it."""
-    inner = blueprint.model.environment.nested(name)
-    if nested.environment is not None:
-        inner = replace(parse_environment(nested.environment), allowed=inner.allowed)
-    files = blueprint.files if nested.files is None else nested.files
+    inner, files = surroundings(blueprint, name, nested)
     template = parse_template(nested.template, file=nested.file or f"template of {name}")
-    given = {key: value for key, value in nested.parameters.items() if not has_unknown(value)}
+    given = known(nested.parameters)
     metadata = {} if row is None else sealing.value(row.meta) or {}
     policy = DeletionPolicy.DELETE.value if row is None else row.deletion_policy
     facade = facade_of(blueprint, name, metadata, policy)
     return blueprints.draw(child, template, inner, given, files, facade, unknown=[], allow_missing=True)
+
+
+def outlined(blueprint: Blueprint, name: str, kind: ResourceType[Any], registry: Registry) -> Blueprint | None:
+    """The same without a stack, for who only looks at a template; None where it cannot be read, or depends on what is
+    not known yet."""
+    try:
+        nested = asked(kind, name, plain(converted(blueprint, name, NothingKnown())[0]))
+        if nested is None:
+            return None
+        template = kind.template if isinstance(kind, TemplateType) else parse_template(nested.template)
+        inner, files = surroundings(blueprint, name, nested)
+        model = bind(template, inner, known(nested.parameters), files=files, allow_missing=True, later=True)
+        return draw(model, registry, files, [])
+    except CalorError:  # whoever checks the template tells of it
+        return None
 
 
 def unborn(stack: StackRow, name: str) -> StackRow:

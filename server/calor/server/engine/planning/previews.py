@@ -96,10 +96,12 @@ class Previews:
         self, stack: StackRow, blueprint: Blueprint, *, show_nested: bool
     ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Heat's five groups, by the same planner that the update uses. With ``show_nested``, those of all stacks."""
-        stacks = {row.id: row for row in await queries.tree(self._tools.database, stack.root_id)} if show_nested else {}
-        rows = await (queries.tree_resources if show_nested else queries.stack_resources)(
-            self._tools.database, stack.root_id if show_nested else stack.id
-        )
+        database, stacks = self._tools.database, dict[str, StackRow]()
+        if show_nested:
+            stacks = {row.id: row for row in await queries.tree(database, stack.root_id)}
+            rows = await queries.tree_resources(database, stack.root_id)
+        else:
+            rows = await queries.stack_resources(database, stack.id)
         groups: dict[str, list[Entry]] = {name: [] for name in GROUPS}
         self._compare(stack, blueprint, _Known(stacks, rows), groups, 0)
         return groups

@@ -4,26 +4,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from calor.server.engine.durable.sealing import Sealing
-from calor.server.engine.planning.inside import asked
-from calor.server.engine.revision.blueprint import Blueprint, converted, draw
+from calor.server.engine.planning.inside import outlined
+from calor.server.engine.revision.blueprint import Blueprint, draw
 from calor.server.engine.revision.nested_checks import check_tree
 from calor.server.engine.revision.requests import Wish
 from calor.server.engine.revision.template_type import TemplateType
-from calor.server.errors import CalorError, Problem
-from calor.server.resources.base import Registry, ResourceType
+from calor.server.errors import Problem
+from calor.server.resources.base import Registry
 from calor.server.store.rows import RevisionRow
 from calor.server.template import (
     Model,
-    NothingKnown,
     Origin,
     Parameter,
     ParameterKind,
     ParameterSchema,
     bind,
-    has_unknown,
     mask,
     parse_environment,
-    parse_template,
     plain,
     told_together,
 )
@@ -65,10 +62,9 @@ def of_validate(wish: Wish, registry: Registry, max_depth: int, *, show_nested: 
 def _environment(wish: Wish, blueprint: Blueprint) -> dict[str, Any]:
     """As Heat has it once it has met the template files that are types: they are registered under their own names."""
     raw = dict(wish.environment.raw())
-    files = {kind.name: kind.name for kind in blueprint.kinds.values() if isinstance(kind, TemplateType)}
-    known = raw.get("resource_registry") or {}
-    named = {name for name in files if name in {item.type for item in blueprint.model.resources.values()}}
-    raw["resource_registry"] = {**{name: name for name in sorted(named)}, **known}
+    files = {kind.name for kind in blueprint.kinds.values() if isinstance(kind, TemplateType)}
+    named = files & {item.type for item in blueprint.model.resources.values()}
+    raw["resource_registry"] = {**{name: name for name in sorted(named)}, **(raw.get("resource_registry") or {})}
     return {key: value for key, value in raw.items() if value or key != "encrypted_param_names"}
 
 
@@ -76,7 +72,7 @@ def _nested_parameters(blueprint: Blueprint, registry: Registry, depth: int) -> 
     """Parameters of the stacks that resources are, by resource, as far as they are known."""
     found: dict[str, Any] = {}
     for name, kind in blueprint.kinds.items():
-        child = _child(blueprint, name, kind, registry) if kind.is_nested and depth > 0 else None
+        child = outlined(blueprint, name, kind, registry) if kind.is_nested and depth > 0 else None
         if child is None:
             continue
         template = child.model.template
@@ -90,20 +86,6 @@ def _nested_parameters(blueprint: Blueprint, registry: Registry, depth: int) -> 
                 **({"NestedParameters": below} if below else {}),
             }
     return found
-
-
-def _child(blueprint: Blueprint, name: str, kind: ResourceType[Any], registry: Registry) -> Blueprint | None:
-    try:
-        nested = asked(kind, name, converted(blueprint, name, NothingKnown())[0])
-        if nested is None:
-            return None
-        files = blueprint.files if nested.files is None else nested.files
-        template = parse_template(nested.template, file=nested.file)
-        given = {key: value for key, value in nested.parameters.items() if not has_unknown(value)}
-        inner = blueprint.model.environment.nested(name)
-        return draw(bind(template, inner, given, files=files, allow_missing=True, later=True), registry, files, [])
-    except CalorError:  # told already by `check_tree`, or known after create
-        return None
 
 
 def _parameter(schema: ParameterSchema, model: Model) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from calor.server.engine.revision.blueprint import Blueprint, converted, draw, examined
 from calor.server.engine.revision.kinds import typed
+from calor.server.engine.revision.nested_sources import known, surroundings
 from calor.server.engine.revision.template_type import TemplateType, parsed
 from calor.server.errors import BadRequest, InvalidInput, Problem, RequestLimitExceeded
 from calor.server.resources.base import Incarnation, Nested, Registry, ResourceType
@@ -18,7 +19,6 @@ from calor.server.template import (
     bind,
     has_call,
     has_unknown,
-    parse_environment,
     parse_template,
 )
 from calor.server.template.source import Source, dotted
@@ -178,7 +178,7 @@ def _child(
             findings.resources += len(kind.template.resources)
             return None
         findings.files.add(kind.name)
-        return _drawn(blueprint, name, kind.template, values, blueprint.files, registry, findings)
+        return _drawn(blueprint, name, kind.template, Nested(template="", parameters=values), registry, findings)
     if has_unknown(values):
         findings.speaks_to_cloud = True  # nobody knows yet what will be in it
         return None
@@ -186,8 +186,7 @@ def _child(
     nested = kind.nested(me, typed(kind, values), None, ())
     template, left_out = _sample(nested, generated(name))
     findings.resources += left_out
-    files = blueprint.files if nested.files is None else nested.files
-    return _drawn(blueprint, name, template, nested.parameters, files, registry, findings, nested.environment)
+    return _drawn(blueprint, name, template, nested, registry, findings)
 
 
 def _sample(nested: Nested, file: str) -> tuple[Template, int]:
@@ -200,18 +199,12 @@ def _sample(nested: Nested, file: str) -> tuple[Template, int]:
 
 
 def _drawn(
-    blueprint: Blueprint,
-    name: str,
-    template: Template,
-    values: Mapping[str, Any],
-    files: Mapping[str, str],
-    registry: Registry,
-    findings: Findings,
-    environment: Mapping[str, Any] | None = None,
+    blueprint: Blueprint, name: str, template: Template, nested: Nested, registry: Registry, findings: Findings
 ) -> Blueprint:
-    given = {key: value for key, value in values.items() if value is not None and not has_unknown(value)}
-    inner = blueprint.model.environment.nested(name) if environment is None else parse_environment(environment)
+    """``template`` is that of ``nested``, parsed, or a part of it."""
+    inner, files = surroundings(blueprint, name, nested)
     faults = list[Problem]()
+    given = known(nested.parameters)
     model = bind(template, inner, given, files=files, allow_missing=True, later=True, faults=faults)
     for one in faults:
         placed = _where_given(blueprint, name, one)
