@@ -32,7 +32,7 @@ def test_f190_f192_steps_output_and_actions_on_demand_are_seen(cloud: Any) -> No
     try:
         assert re.search(r"^service on server: RUNNING, [123]/3 (download|unpack|start)", watched, re.MULTILINE)
         assert "service | now: unpack" in watched
-        assert watched.rstrip().endswith("watched: CREATE_COMPLETE")
+        assert watched.splitlines()[-2:] == ["watched: CREATE_COMPLETE", "Its outputs: calor stack show watched"]
         logs = calor(cloud, "stack", "logs", "-f", "watched").splitlines()
         wanted = ["download", "unpack", "start"]
         assert logs == [*(f"service | now: {step}" for step in wanted), "service | prepared"]
