@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import from_pypi
 import pytest
+import quiet_http
 
 ROOTS = [str(Path(__file__).resolve().parents[2] / part) for part in ("agent", "cfntools")]
 BOOT = (
@@ -44,34 +45,14 @@ class GuestServer:
         self.tokens: set[str] = set()
         self.changed = threading.Condition()
         self.closing = threading.Event()
-        guest = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def handle_any(self) -> None:
-                guest.handle(self)
-
-            do_GET = do_POST = do_PUT = do_DELETE = handle_any
-
-            def log_message(self, *_: object) -> None: ...
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-            request_queue_size = 128
-
-            def handle_error(self, *_: object) -> None: ...  # an agent that is killed drops its connections
-
-        self._http = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+        self._http = quiet_http.Server(self.handle)
+        self.url = self._http.url
 
     def close(self) -> None:
         self.closing.set()
         with self.changed:
             self.changed.notify_all()
-        self._http.shutdown()
-        self._http.server_close()
+        self._http.close()
 
     def deploy(self, *deployments: dict[str, Any]) -> None:
         with self.changed:
@@ -86,7 +67,7 @@ class GuestServer:
             self.changed.notify_all()
 
     def handle(self, request: BaseHTTPRequestHandler) -> None:
-        body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
+        body = quiet_http.body_of(request)
         path = request.path.split("?")[0]
         headers = {key.lower(): value for key, value in request.headers.items()}
         with self.changed:

@@ -1,32 +1,22 @@
 """A real HTTP server whose answers a test chooses, and machines: scratch Debians with real package managers."""
 
-import fcntl
 import json
 import os
-import shutil
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+import quiet_http
+import scratch_debian
 
 from calor.cfntools import fetching, metadata
 from calor.server.engine.guests import agent_file
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "calor" / "cfntools-machine-1"
 PACKAGES = "python3,python3-pip,rpm,dnf,zypper,createrepo-c,ruby,sysv-rc,bzip2,xz-utils,unzip,curl,procps"
 ENTER = r"""
-base=$1 top=$2; shift 2
-mount -t overlay overlay -o "lowerdir=$base,upperdir=$top/upper,workdir=$top/work" "$top/root" || exit 99
-mount -t proc proc "$top/root/proc"
-mount -t tmpfs tmpfs "$top/root/dev"
-for device in null zero random urandom; do
-    touch "$top/root/dev/$device"; mount --bind /dev/$device "$top/root/dev/$device"
-done
-ln -s /proc/self/fd "$top/root/dev/fd"
-ip link set lo up 2>/dev/null || true
+shift 2
 exec chroot "$top/root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     LC_ALL=C.UTF-8 HOME=/root "$@"
 """
@@ -41,37 +31,24 @@ class Listener:
         self.answers: list[object] = [200]
         self.requests: list[tuple[str, str, bytes]] = []
         self.headers: list[dict[str, str]] = []
-        listener = self
+        self._http = quiet_http.Server(self._answer)
+        self.url = self._http.url
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def answer(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                listener.requests.append((self.command, self.path, body))
-                listener.headers.append(dict(self.headers.items()))
-                answer = listener.answers.pop(0) if len(listener.answers) > 1 else listener.answers[0]
-                if answer == "close":
-                    self.close_connection = True
-                    return
-                status, content = answer if isinstance(answer, tuple) else (answer, b"no comment")
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            do_GET = do_PUT = do_POST = answer
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+    def _answer(self, request: BaseHTTPRequestHandler) -> None:
+        self.requests.append((request.command, request.path, quiet_http.body_of(request)))
+        self.headers.append(dict(request.headers.items()))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if answer == "close":
+            request.close_connection = True
+            return
+        status, content = answer if isinstance(answer, tuple) else (answer, b"no comment")
+        request.send_response(status)
+        request.send_header("Content-Length", str(len(content)))
+        request.end_headers()
+        request.wfile.write(content)
 
     def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+        self._http.close()
 
 
 @pytest.fixture
@@ -88,14 +65,11 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "PATIENCE", 0.0)
 
 
-class Machine:
-    """A Debian of its own over a shared one: mounts, processes and (no) network apart; what it changed is ``upper``."""
+class Machine(scratch_debian.Scratch):
+    """A Debian of its own over a shared one, with our tools."""
 
     def __init__(self, base: Path, top: Path) -> None:
-        self._base, self._top = base, top
-        self.upper = top / "upper"
-        for name in ("upper", "work", "root"):
-            (top / name).mkdir(parents=True)
+        super().__init__(base, top)
         self.write("/opt/calor.pyz", agent_file.build().content)
         for tool in TOOLS:
             self.write(f"/usr/bin/{tool}", TOOL.format(tool), 0o755)
@@ -105,12 +79,6 @@ class Machine:
         own = self.upper / path.lstrip("/")
         return own if os.path.lexists(own) else self._base / path.lstrip("/")
 
-    def write(self, path: str, content: str | bytes, mode: int = 0o644) -> None:
-        target = self.upper / path.lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content.encode() if isinstance(content, str) else content)
-        target.chmod(mode)
-
     def read(self, path: str) -> str:
         return self.path(path).read_text()
 
@@ -118,8 +86,7 @@ class Machine:
         return os.path.lexists(self.path(path))
 
     def run(self, *argv: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
-        command = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--net", "--ipc", "--uts"]
-        command += ["--kill-child", "/bin/sh", "-c", ENTER, "sh", str(self._base), str(self._top), *argv]
+        command = self.apart(ENTER, *argv)
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
     def sh(self, script: str) -> str:
@@ -137,19 +104,7 @@ class Machine:
 
 @pytest.fixture(scope="session")
 def machine_base() -> Path:
-    """The shared Debian: from the cache, or made (a minute, with network)."""
-    if os.getuid() != 0 or shutil.which("mmdebstrap") is None:
-        pytest.skip("needs root and mmdebstrap")
-    CACHE.parent.mkdir(parents=True, exist_ok=True)
-    with CACHE.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not CACHE.exists():
-            half = CACHE.with_suffix(".partial")
-            shutil.rmtree(half, ignore_errors=True)
-            command = ["mmdebstrap", "--mode=root", "--variant=minbase", "--quiet", f"--include={PACKAGES}"]
-            subprocess.run([*command, "bookworm", str(half)], check=True, capture_output=True, timeout=1200)
-            half.rename(CACHE)
-    return CACHE
+    return scratch_debian.made("cfntools-machine-1", PACKAGES)
 
 
 @pytest.fixture

@@ -8,9 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import urlsplit
+
+import quiet_http
 
 BEFORE = ("refused", "error")
 """The server never sees the request."""
@@ -50,31 +52,11 @@ class FaultyProxy:
         self.faults: Counter[str] = Counter()
         self.sent: list[Sent] = []
         self._late: list[threading.Thread] = []
-        proxy = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def any_verb(self) -> None:
-                proxy.handle(self)
-
-            do_GET = do_POST = do_PUT = any_verb
-
-            def log_message(self, *_: object) -> None: ...
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-            request_queue_size = 128
-
-            def handle_error(self, *_: object) -> None: ...  # an agent that is killed drops its connections
-
-        self._http = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True).start()
+        self._http = quiet_http.Server(self.handle)
+        self.url = self._http.url
 
     def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+        self._http.close()
 
     def settle(self) -> None:
         """No faults from now on; returns once the requests that were held back have been sent."""
@@ -83,7 +65,7 @@ class FaultyProxy:
             thread.join()
 
     def handle(self, request: BaseHTTPRequestHandler) -> None:
-        body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
+        body = quiet_http.body_of(request)
         fault, pause, status = self._choose(request)
         if fault == "delayed":
             time.sleep(pause)

@@ -1,18 +1,18 @@
 """The boot script and its launcher, which install and start the agent in an instance."""
 
 import hashlib
-import http.server
 import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import interpreters
 import pytest
+import quiet_http
 
 from calor.cloudinit import AgentBoot
 from calor.cloudinit.guest import boot
@@ -48,33 +48,26 @@ class Server:
     def __init__(self) -> None:
         self.answers: list[tuple[int, bytes]] = [(200, CONTENT)]
         self.asked = 0
-        outer = self
+        self._http = quiet_http.Server(self._answer)
+        self.url = self._http.url
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                status, content = outer.answers[min(outer.asked, len(outer.answers) - 1)]
-                outer.asked += 1
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
+    def _answer(self, request: BaseHTTPRequestHandler) -> None:
+        status, content = self.answers[min(self.asked, len(self.answers) - 1)]
+        self.asked += 1
+        request.send_response(status)
+        request.send_header("Content-Length", str(len(content)))
+        request.end_headers()
+        request.wfile.write(content)
 
-            def log_message(self, format: str, *args: Any) -> None:
-                """Say nothing."""
-
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
+    def close(self) -> None:
+        self._http.close()
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
     made = Server()
-    thread = threading.Thread(target=made.http.serve_forever)
-    thread.start()
     yield made
-    made.http.shutdown()
-    thread.join()
-    made.http.server_close()
+    made.close()
 
 
 def identity(url: str, **more: Any) -> dict[str, Any]:

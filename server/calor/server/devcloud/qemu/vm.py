@@ -1,10 +1,8 @@
 """A server that is a virtual machine: boot, end, and what belongs to one boot (ports, volumes, sockets)."""
 
-import asyncio
 import json
 import logging
 import os
-import shutil
 import signal
 from dataclasses import asdict
 from pathlib import Path
@@ -13,37 +11,26 @@ from calor.server.devcloud.driver import DriverError, PortWiring, ServerSpec, Vo
 from calor.server.devcloud.qemu import command_line, dhcp, disks, hotplug, links, requirements, starting
 from calor.server.devcloud.qemu.command_line import Machine, Nic
 from calor.server.devcloud.qemu.qmp import monitor
-from calor.server.devcloud.sandbox import console, records
+from calor.server.devcloud.sandbox import records
 from calor.server.devcloud.sandbox.guest_services import GuestServices
+from calor.server.devcloud.sandbox.hosted import KILL_TIME, Hosted
 from calor.server.devcloud.sandbox.networks import Networks
 from calor.server.devcloud.sandbox.records import Attached, Plugged, Running
 
-_KILL_TIME = 10.0
 _SLOWNESS = {"kvm": 2, "tcg": 6}
 """How much longer than a sandbox a guest may take to end by itself."""
 log = logging.getLogger(__name__)
 
 
-class VirtualMachine:
-    """One VM on this machine; to the driver what `sandbox.servers.Server` is. Calls are serialised by the driver."""
+class VirtualMachine(Hosted):
+    """One VM on this machine; to the driver what `sandbox.servers.Server` is."""
 
     kind = "vm"
 
     def __init__(self, server_id: str, folder: Path, networks: Networks, services: GuestServices) -> None:
-        self.id = server_id
-        self.lock = asyncio.Lock()
-        self._folder = folder
-        self._networks = networks
-        self._services = services
+        super().__init__(server_id, folder, networks, services)
         self._namespace = services.namespace(server_id)
         self._leases = links.Leases(self._namespace)
-        self._running: Running | None = None
-        self._watch: asyncio.Task[None] | None = None
-
-    @property
-    def running(self) -> Running | None:
-        """The present boot; None when QEMU has ended, whoever ended it."""
-        return self._running if self._running is not None and self._running.process.is_alive else None
 
     async def find(self) -> None:
         """After a restart of the cloud: take up a VM that still runs, clean up after one that does not."""
@@ -54,7 +41,7 @@ class VirtualMachine:
             await self._services.open(self.id)
             for device, lease in self._known_leases().items():
                 await self._leases.give(device, lease)
-            self._watch = asyncio.create_task(self._clean_up_at_end(self._running))
+            self._watch_end()
         else:
             await self._clean_up()
 
@@ -84,8 +71,7 @@ class VirtualMachine:
         finally:
             for fd in taps:
                 os.close(fd)
-        assert self._running is not None
-        self._watch = asyncio.create_task(self._clean_up_at_end(self._running))
+        self._watch_end()
 
     async def end(self, timeout: float) -> None:
         """Power-off: press the button, wait, then pull the plug. Returns when everything of this boot is gone."""
@@ -96,7 +82,7 @@ class VirtualMachine:
                 ended = await process.wait(timeout * _SLOWNESS[requirements.accelerator()])
             if not ended:
                 process.signal(signal.SIGKILL)
-                if not await process.wait(_KILL_TIME):
+                if not await process.wait(KILL_TIME):
                     raise DriverError(f"Server {self.id}: QEMU (process {process.pid}) cannot be killed.")
         await self._clean_up()
 
@@ -112,14 +98,9 @@ class VirtualMachine:
             async with monitor(self._folder) as qemu:
                 await qemu.run("cont")
 
-    async def forget_disk(self) -> None:
-        """Back to the image: for a rebuild, and before the end."""
-        await asyncio.to_thread(shutil.rmtree, self._folder / "disk", ignore_errors=True)
-
     async def destroy(self) -> None:
         await self._end_unrecorded()
-        await self.end(0)
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        await super().destroy()
 
     async def plug(self, port: PortWiring) -> None:
         if (running := self.running) is None or port.port_id in running.ports:
@@ -164,27 +145,13 @@ class VirtualMachine:
                 await hotplug.remove_volume(qemu, volume_id)
         self._keep(self._running.without_volume(volume_id))
 
-    def console(self, lines: int | None) -> str:
-        return console.read(command_line.console_path(self._folder), lines)
-
-    def trim_console(self) -> None:
-        console.trim(command_line.console_path(self._folder))
-
     async def let_go(self) -> None:
-        """The cloud's process ends, the server runs on."""
         self._leases.close()
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.gather(self._watch, return_exceptions=True)
-            self._watch = None
+        await super().let_go()
 
     @property
-    def _record(self) -> Path:
-        return self._folder / "running.json"
-
-    def _keep(self, running: Running) -> None:
-        self._running = running
-        running.save(self._record)
+    def _console(self) -> Path:
+        return command_line.console_path(self._folder)
 
     async def _wire(self, spec: ServerSpec, taps: list[int]) -> list[Nic]:
         """Everything outside the VM, before it starts; the descriptors of its devices go to ``taps``."""
@@ -254,18 +221,9 @@ class VirtualMachine:
         """The cloud was killed between QEMU's start and the record of it."""
         if self._running is None and (process := starting.running_in(self._folder)) is not None:
             process.signal(signal.SIGKILL)
-            await process.wait(_KILL_TIME)
-
-    async def _clean_up_at_end(self, running: Running) -> None:
-        await running.process.wait()
-        async with self.lock:
-            if self._running is not None and self._running.process == running.process:
-                log.info("a VM has ended", extra={"server": self.id})
-                self._watch = None
-                await self._clean_up()
+            await process.wait(KILL_TIME)
 
     async def _clean_up(self) -> None:
-        """Remove what a boot left outside the VM; safe to repeat."""
         await self.let_go()
         running, self._running = self._running, None
         if running is not None:

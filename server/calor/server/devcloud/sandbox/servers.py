@@ -1,26 +1,20 @@
 """Servers of the sandbox driver: boot, end, and what belongs to one boot (ports, volumes, sockets, limits)."""
 
-import asyncio
-import logging
-import shutil
 import signal
 from pathlib import Path
 
 from calor.server.devcloud.driver import DriverError, PortWiring, ServerSpec, VolumeWiring
-from calor.server.devcloud.sandbox import boots, console, limits, namespaces, records, volumes
-from calor.server.devcloud.sandbox.guest_services import GuestServices
+from calor.server.devcloud.sandbox import boots, limits, namespaces, records, volumes
+from calor.server.devcloud.sandbox.hosted import KILL_TIME, Hosted
 from calor.server.devcloud.sandbox.launch_plan import Device
-from calor.server.devcloud.sandbox.networks import Networks
 from calor.server.devcloud.sandbox.processes import Process
 from calor.server.devcloud.sandbox.records import Attached, Plugged, Running
 
-_KILL_TIME = 10.0
 _SETTINGS = {
     "ipv4/conf/default/arp_notify": "1",
     "ipv4/ping_group_range": "0 4294967293",
     "ipv4/ip_unprivileged_port_start": "0",
 }
-log = logging.getLogger(__name__)
 
 
 def _metric(device: str) -> int:
@@ -28,24 +22,10 @@ def _metric(device: str) -> int:
     return 100 + int(device.removeprefix("eth"))
 
 
-class Server:
-    """One server on this machine: its folder, and its boot if it runs. Calls are serialised by the driver."""
+class Server(Hosted):
+    """One server on this machine: its folder, and its boot if it runs."""
 
     kind = "sandbox"
-
-    def __init__(self, server_id: str, folder: Path, networks: Networks, services: GuestServices) -> None:
-        self.id = server_id
-        self.lock = asyncio.Lock()
-        self._folder = folder
-        self._networks = networks
-        self._services = services
-        self._running: Running | None = None
-        self._watch: asyncio.Task[None] | None = None
-
-    @property
-    def running(self) -> Running | None:
-        """The present boot; None when its first process has ended, whoever ended it."""
-        return self._running if self._running is not None and self._running.process.is_alive else None
 
     async def find(self) -> None:
         """After a restart of the cloud: take up a boot that still runs, clean up after one that does not."""
@@ -54,7 +34,7 @@ class Server:
             return
         if self._running.process.is_alive:
             await self._services.open(self.id)
-            self._watch = asyncio.create_task(self._clean_up_at_end(self._running))
+            self._watch_end()
         else:
             await self._clean_up()
 
@@ -83,11 +63,9 @@ class Server:
         except BaseException:
             await self._clean_up()
             raise
-        assert self._running is not None
-        self._watch = asyncio.create_task(self._clean_up_at_end(self._running))
+        self._watch_end()
 
     async def end(self, timeout: float) -> None:
-        """Power-off: ask, wait, then force. Returns when everything of this boot is gone."""
         if self._running is not None:
             process = self._running.process
             if timeout > 0:
@@ -95,7 +73,7 @@ class Server:
                 process.signal(signal.SIGTERM)
             if timeout <= 0 or not await process.wait(timeout):
                 process.signal(signal.SIGKILL)
-                if not await process.wait(_KILL_TIME):
+                if not await process.wait(KILL_TIME):
                     raise DriverError(f"Server {self.id}: its first process {process.pid} cannot be killed.")
         await self._clean_up()
 
@@ -113,14 +91,6 @@ class Server:
         if (running := self.running) is not None:
             for process in running.process.same_namespace():
                 process.signal(signal.SIGCONT)
-
-    async def forget_disk(self) -> None:
-        """Back to the image: for a rebuild, and before the end."""
-        await asyncio.to_thread(shutil.rmtree, self._folder / "disk", ignore_errors=True)
-
-    async def destroy(self) -> None:
-        await self.end(0)
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     async def plug(self, port: PortWiring) -> None:
         if (running := self.running) is None:
@@ -156,26 +126,9 @@ class Server:
         await volumes.disconnect(attached.loop, Path(attached.path))
         self._keep(self._running.without_volume(volume_id))
 
-    def console(self, lines: int | None) -> str:
-        return console.read(self._folder / "console.log", lines)
-
-    def trim_console(self) -> None:
-        console.trim(self._folder / "console.log")
-
-    async def let_go(self) -> None:
-        """The cloud's process ends, the server runs on."""
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.gather(self._watch, return_exceptions=True)
-            self._watch = None
-
     @property
-    def _record(self) -> Path:
-        return self._folder / "running.json"
-
-    def _keep(self, running: Running) -> None:
-        self._running = running
-        running.save(self._record)
+    def _console(self) -> Path:
+        return self._folder / "console.log"
 
     async def _wire(self, process: Process, spec: ServerSpec) -> None:
         namespaces.configure(process.namespace("net"), _SETTINGS)
@@ -186,16 +139,7 @@ class Server:
             self._keep(self._running.with_port(port.port_id, Plugged(port.network_id, device)))
             await self._networks.plug(port, process, device, _metric(device))
 
-    async def _clean_up_at_end(self, running: Running) -> None:
-        await running.process.wait()
-        async with self.lock:
-            if self._running is not None and self._running.process == running.process:
-                log.info("a server's first process has ended", extra={"server": self.id})
-                self._watch = None
-                await self._clean_up()
-
     async def _clean_up(self) -> None:
-        """Remove what a boot left outside its namespaces; safe to repeat."""
         await self.let_go()
         await self._services.disconnect(self.id)
         running, self._running = self._running, None
