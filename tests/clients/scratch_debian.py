@@ -58,8 +58,8 @@ class Scratch:
         target.chmod(mode)
 
     def apart(self, script: str, *arguments: str) -> list[str]:
-        """The command that mounts the file system at ``$top/root`` and runs ``script``, whose ``$3`` and further are the
-        arguments, in namespaces of its own: mounts, processes, network, host name. Nothing outlives the command."""
+        """The command that mounts the file system at ``$top/root`` and runs ``script``, whose ``$3`` and further are
+        the arguments, in namespaces of its own: mounts, processes, network, host name. Nothing outlives it."""
         command = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--net", "--ipc", "--uts"]
         whole = f"{MOUNTS}{script}"
         return [*command, "--kill-child", "/bin/sh", "-c", whole, "sh", str(self._base), str(self._top), *arguments]
