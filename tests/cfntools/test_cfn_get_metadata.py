@@ -35,6 +35,15 @@ def test_metadata_of_the_api_is_printed_and_kept(guest, listener, capsys):
     assert json.loads(capsys.readouterr().out) == "<ü"
 
 
+def test_metadata_that_cannot_be_kept_is_printed_all_the_same(guest, listener, capsys):
+    (guest / "var").write_text("no directory")
+    options = ["--access-key", "AK", "--secret-key", "SK", "-u", listener.url]
+    assert get_metadata.main(["-s", "st", "-r", "res", *options]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {"a": {"b.c": "<ü"}}
+    assert "the metadata is not kept for when the API is away" in said.err
+
+
 def test_unknown_key_prints_nothing_and_empty_name_fails(guest, listener, capsys):
     options = ["--access-key", "AK", "--secret-key", "SK", "-u", listener.url]
     assert get_metadata.main(["-s", "st", "-r", "res", *options, "-k", "x.y"]) == 0

@@ -188,6 +188,17 @@ def test_a_hook_that_cannot_work_is_named(guest, capfd, hook, message):
     assert message in capfd.readouterr().err
 
 
+def test_a_key_that_has_no_effect_is_warned_of(guest, listener, capfd):
+    listener.answers = [described({"a": 1})]
+    guest.main(listener.url, "region=nova", "role=reader", "multi-threaded=false", "intervall=1")
+    guest.hook("one", action="true\nrun_as=nobody")
+    assert hup.main([]) == 0
+    assert capfd.readouterr().err.splitlines() == [
+        f"cfn-hup: {guest.root}/etc/cfn/cfn-hup.conf: [main]: key intervall is not known and has no effect",
+        f"cfn-hup: {guest.root}/etc/cfn/hooks.d/one.conf: [one]: key run_as is not known and has no effect",
+    ]
+
+
 def test_what_is_missing_is_named(guest, listener, capfd, tmp_path):
     guest.write("etc/cfn/hooks.d/one.conf.bak", "[broken")
     (guest.root / "etc/cfn/hooks.d/one.conf").unlink()
@@ -210,6 +221,15 @@ def test_aws_way_of_naming_the_directory(guest, listener):
     guest.write("hooks/y", f"[y]\ntriggers=post.add\npath=Resources.res.Metadata\naction=echo y >>{guest.log}\n")
     assert hup.main(["--config", str(guest.root / "hooks")]) == 0
     assert guest.lines() == ["x", "y"]
+
+
+def test_percent_signs_are_doubled_as_for_heats_and_awss_or_not(guest, listener):
+    listener.answers = [described({"a": 1})]
+    guest.hook("one", action=f"printf '%%s\\n' doubled >>{guest.log}")
+    guest.hook("two", action=f"printf '%s\\n' plain >>{guest.log}")
+    guest.hook("three", action=f"printf '%%s\\n' %(triggers)s >>{guest.log}", triggers="post.add")
+    assert hup.main([]) == 0
+    assert guest.lines() == ["doubled", "post.add", "plain"]
 
 
 @pytest.mark.slow

@@ -103,9 +103,9 @@ def test_f040_what_the_api_refuses_is_final_and_told(listener, capsys):
 
 def test_address_and_resource_exclude_each_other(listener, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("CALOR_ROOT", str(tmp_path))
-    assert signal.main(["--stack", "st", "--resource", "res", listener.url]) == 1
-    assert signal.main(["--stack", "st"]) == 1
-    assert signal.main([]) == 1
+    for wrong in (["--stack", "st", "--resource", "res", listener.url], ["--stack", "st"], []):
+        with pytest.raises(SystemExit, match="2"):
+            signal.main(wrong)
     assert signal.main(["--stack", "st", "--resource", "res"]) == 1
     assert "no EC2 key pair, and no identity of a Calor agent" in capsys.readouterr().err
     assert listener.requests == []

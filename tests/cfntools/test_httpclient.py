@@ -1,6 +1,7 @@
 """One request is bounded in time and size, whatever the other side does."""
 
 import hashlib
+import json
 import socket
 import ssl
 import threading
@@ -13,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from calor.cfntools import httpclient, tls
+from calor.cfntools import httpclient, init, tls
 
 Serve = Callable[..., int]
 
@@ -170,3 +171,23 @@ def test_tls_trusts_a_private_authority_or_a_pinned_certificate_and_nothing_else
             httpclient.request("GET", url, trust=trust)
     with pytest.raises(httpclient.TransportError):
         httpclient.request("GET", f"https://127.0.0.1:{port}/", trust=tls.Trust(str(path)))
+
+
+@pytest.mark.parametrize("account", ["", "basic", "s3"])
+def test_what_cfn_init_fetches_trusts_the_authority_that_overrides(serve, certificate, tmp_path, monkeypatch, account):
+    path, context, _ = certificate
+    port = serve(plain(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), context)
+    wanted = {"source": f"https://localhost:{port}/x", "authentication": account}
+    accounts = {
+        "basic": {"type": "basic", "username": "u", "password": "p"},
+        "s3": {"type": "S3", "accessKeyId": "k", "secretKey": "s"},
+    }
+    config = {"config": {"files": {str(tmp_path / "fetched"): wanted}}}
+    document = {"AWS::CloudFormation::Init": config, "AWS::CloudFormation::Authentication": accounts}
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    monkeypatch.setenv("CALOR_ROOT", str(tmp_path))
+    assert init.main([str(tmp_path / "m.json")]) == 1
+    (tmp_path / "etc/cfn").mkdir(parents=True)
+    path.rename(tmp_path / "etc/cfn/ca-override.pem")
+    assert init.main([str(tmp_path / "m.json")]) == 0
+    assert (tmp_path / "fetched").read_text() == "ok"

@@ -93,6 +93,16 @@ def test_apt_installs_the_highest_version_listed_and_leaves_alone_what_is_there(
     assert re.search(r"cfn-init: apt-get .*install nosuch-package: exit code 100", failed.stderr)
 
 
+def test_apt_takes_the_path_of_a_package_and_what_only_apt_knows(machine):
+    apt_repository(machine, ["1"])
+    for wanted in ("/repo/hello-deb_1_all.deb", "/repo/./hello-deb_1_all.deb"):
+        first = not machine.has("/opt/hello-deb")
+        told = summary(machine.init({"packages": {"apt": {wanted: []}}}))
+        assert told == ("packages: 1 changed, 0 unchanged" if first else "packages: 0 changed, 1 unchanged")
+        assert machine.read("/opt/hello-deb") == "1"
+    assert machine.init({"packages": {"apt": {"/repo/none.deb": []}}}).returncode == 1
+
+
 def test_f087_twenty_packages_are_one_transaction_that_waits_for_the_lock(machine):
     apt_repository(machine, ["1"])
     index = machine.read("/repo/Packages")

@@ -101,6 +101,15 @@ def test_accounts_that_are_there_with_other_numbers_stay_as_they_are(machine):
     assert "nothing changed" in machine.init(joined).stdout
 
 
+def test_a_user_takes_the_group_of_its_name(machine):
+    accounts = {"groups": {"app": {"gid": 1600}, "web": {}}, "users": {"app": {"uid": 1601, "groups": ["app", "web"]}}}
+    done = machine.init(accounts)
+    assert done.returncode == 0, done.stderr
+    assert machine.sh("id app").startswith("uid=1601(app) gid=1600(app) groups=1600(app),")
+    assert "web" in machine.sh("id -nG app").split()
+    assert "nothing changed" in machine.init(accounts).stdout
+
+
 def test_the_tools_are_linked_where_aws_has_them(machine):
     done = machine.run("cfn-create-aws-symlinks")
     assert done.returncode == 0, done.stderr

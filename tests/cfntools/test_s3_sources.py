@@ -192,6 +192,9 @@ def test_an_account_is_for_its_buckets_and_roles_are_refused_in_words(apply, tmp
         assert code == 1
         assert "role has a roleName: there are no IAM roles here; give accessKeyId and secretKey" in said.err
     assert apply({"files": {str(tmp_path / "x"): {"source": listener.url + "/c/x"}}}, role=role)[0] == 0
+    keys = {**role, "accessKeyId": "k", "secretKey": "s"}
+    assert apply({"files": {str(tmp_path / "y"): {"source": listener.url + "/b/x"}}}, keys=keys)[0] == 0
+    assert "Credential=k/" in listener.headers[-1]["Authorization"], "a pair of keys is taken before a role"
     code, said = apply({}, s3={"type": "S3", "accessKeyId": "k"})
     assert code == 1
     assert "s3 has no secretKey" in said.err

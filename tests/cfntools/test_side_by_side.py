@@ -27,6 +27,7 @@ NOT_COMPARED = (
     "var/log/",
     "var/cache/",
     "var/lib/heat-cfntools",
+    "var/lib/cfn-init",
     "var/lib/apt",
     "var/lib/dpkg",
     "var/lib/systemd",

@@ -3,7 +3,7 @@
 from typing import Any, Dict, List, Optional
 from urllib.parse import urlsplit
 
-from calor.cfntools import httpclient, proxies, s3
+from calor.cfntools import httpclient, proxies, s3, tls
 
 SECTION = "AWS::CloudFormation::Authentication"
 KINDS = "basic, S3"
@@ -20,9 +20,9 @@ class Account:
         """Whether it is taken for this address where none is named."""
         return False
 
-    def get(self, url: str, timeout: float, sink: httpclient.Sink) -> httpclient.Answer:
+    def get(self, url: str, timeout: float, sink: httpclient.Sink, trust: tls.Trust) -> httpclient.Answer:
         """Raises httpclient.TransportError, and AuthenticationRefused where this account can be used for nothing."""
-        return httpclient.request("GET", url, None, {}, timeout, sink=sink)
+        return httpclient.request("GET", url, None, {}, timeout, trust, sink)
 
 
 class Basic(Account):
@@ -37,8 +37,8 @@ class Basic(Account):
     def covers(self, url: str) -> bool:
         return any(_is_below(uri, url) for uri in self._uris)
 
-    def get(self, url: str, timeout: float, sink: httpclient.Sink) -> httpclient.Answer:
-        return httpclient.request("GET", url, None, {"Authorization": self._header}, timeout, sink=sink)
+    def get(self, url: str, timeout: float, sink: httpclient.Sink, trust: tls.Trust) -> httpclient.Answer:
+        return httpclient.request("GET", url, None, {"Authorization": self._header}, timeout, trust, sink)
 
 
 class Bucket(Account):
@@ -54,8 +54,8 @@ class Bucket(Account):
     def covers(self, url: str) -> bool:
         return any(s3.is_in(bucket, url) for bucket in self._buckets)
 
-    def get(self, url: str, timeout: float, sink: httpclient.Sink) -> httpclient.Answer:
-        return s3.get(self._key, url, timeout, sink)
+    def get(self, url: str, timeout: float, sink: httpclient.Sink, trust: tls.Trust) -> httpclient.Answer:
+        return s3.get(self._key, url, timeout, sink, trust)
 
 
 class Unusable(Account):
@@ -68,14 +68,16 @@ class Unusable(Account):
     def covers(self, url: str) -> bool:
         return any(s3.is_in(bucket, url) for bucket in self._buckets)
 
-    def get(self, url: str, timeout: float, sink: httpclient.Sink) -> httpclient.Answer:
+    def get(self, url: str, timeout: float, sink: httpclient.Sink, trust: tls.Trust) -> httpclient.Answer:
         raise AuthenticationRefused(self._reason)
 
 
 class Authentication:
-    """The accounts of a metadata document: chosen by name, else by the address that an account covers."""
+    """The accounts of a metadata document: chosen by name, else by the address that an account covers. ``trust`` is
+    for whatever is fetched, by an account or by nobody's."""
 
-    def __init__(self, document: Dict[str, Any]) -> None:
+    def __init__(self, document: Dict[str, Any], trust: tls.Trust = tls.DEFAULT) -> None:
+        self.trust = trust
         found = document.get(SECTION) or {}
         if not isinstance(found, dict):
             raise AuthenticationRefused("{} must be a map".format(SECTION))
@@ -99,7 +101,7 @@ def _account(name: str, settings: Any) -> Account:
     if kind != "s3":
         words = "{}: {} has type {}; known: {}".format(SECTION, name, found.get("type") or "none", KINDS)
         return Unusable(words, [])
-    if found.get("roleName"):
+    if found.get("roleName") and not (found.get("accessKeyId") and found.get("secretKey")):
         words = "{}: {} has a roleName: there are no IAM roles here; give accessKeyId and secretKey"
         return Unusable(words.format(SECTION, name), _texts(found.get("buckets")))
     return Bucket(name, found)

@@ -4,11 +4,11 @@ import hashlib
 import os
 import re
 import shutil
-from typing import Optional
+from typing import Any, Optional
 from urllib.parse import unquote, urlsplit
 
 from calor.cfntools import httpclient, retrying, s3
-from calor.cfntools.authentication import Account, Authentication
+from calor.cfntools.authentication import Authentication
 
 PATIENCE = 60.0
 TIMEOUT = 1800.0
@@ -24,10 +24,10 @@ class Source:
     """Where something is, as whom it is asked for, and its checksum if one is given (``sha256:HEX``, ``sha256=HEX``
     or the hexadecimal digits alone)."""
 
-    def __init__(self, url: str, name: Optional[str] = None, checksum: Optional[str] = None) -> None:
+    def __init__(self, url: str, name: Any = None, checksum: Any = None) -> None:
         self.url = url
-        self.name = name
-        self.checksum = checksum
+        self.name = str(name) if name else None
+        self.checksum = str(checksum) if checksum else None
 
     def save(self, path: str, authentication: Authentication) -> None:
         """Write it to ``path``. A server that is down for a moment is asked again. Raises CannotFetch, OSError, and
@@ -36,7 +36,7 @@ class Source:
         if local is not None:
             shutil.copyfile(local, path)
         else:
-            self._download(path, authentication.account(self.url, self.name))
+            self._download(path, authentication)
         if self.checksum:
             _check(self.url, path, self.checksum)
 
@@ -46,10 +46,16 @@ class Source:
         parts = urlsplit(self.url)
         return unquote(parts.path) if parts.scheme == "file" else None
 
-    def _download(self, path: str, account: Account) -> None:
+    def _download(self, path: str, authentication: Authentication) -> None:
+        if urlsplit(self.url).scheme.lower() not in ("http", "https"):
+            raise CannotFetch("{} is neither an http(s) address nor an absolute path".format(self.url))
+        account = authentication.account(self.url, self.name)
+
         def attempt() -> httpclient.Answer:
             with open(path, "wb") as sink:
-                return retrying.check(account.get(self.url, TIMEOUT, httpclient.Sink(sink, MAX_SIZE)))
+                return retrying.check(
+                    account.get(self.url, TIMEOUT, httpclient.Sink(sink, MAX_SIZE), authentication.trust)
+                )
 
         try:
             answer = retrying.patiently(attempt, PATIENCE)

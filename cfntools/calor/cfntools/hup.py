@@ -42,6 +42,8 @@ def _once(given: argparse.Namespace, native: access.Native) -> int:
     try:
         settings = _settings(given, root)
         narrator = Narrator("cfn-hup", root, given.verbose or settings.verbose)
+        for warning in settings.warnings:
+            narrator.warn(warning)
         state = State(root)
         with open(state.lock, "a", encoding="utf-8") as lock:
             if not _is_first(lock):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pwd
 from typing import Any, Dict, List, NamedTuple, Optional
 
 from calor.cfntools import access, cloudformation, configsets, credentials, httpclient, metadata, processes
@@ -107,7 +106,7 @@ class Pass:
         environment = dict(os.environ, **more)
         try:
             if hook.runas:
-                environment.update(_home(hook.runas))
+                environment.update(processes.identity(hook.runas))
             code = processes.run(hook.action, processes.Setting("/", environment, hook.runas))
         except processes.CannotRun as exc:
             self._problem("{}: {}; tried again at the next pass".format(hook.name, exc))
@@ -173,14 +172,6 @@ def _environment(hook: Hook, change: Change) -> Dict[str, str]:
         if seen.last_updated and not hook.part:
             found["CFN_{}_LAST_UPDATED".format(age)] = seen.last_updated
     return found
-
-
-def _home(user: str) -> Dict[str, str]:
-    try:
-        account = pwd.getpwnam(user)
-    except KeyError as exc:
-        raise processes.CannotRun("there is no user {}".format(user)) from exc
-    return {"HOME": account.pw_dir, "USER": user, "LOGNAME": user}
 
 
 def new_pass(settings: Settings, state: State, native: access.Native, narrator: Narrator) -> Pass:

@@ -3,7 +3,7 @@
 import configparser
 import os
 import re
-from typing import Dict, FrozenSet, List, NamedTuple, Optional
+from typing import Dict, FrozenSet, List, NamedTuple, Optional, Tuple
 
 from calor.cfntools.credentials import Given
 
@@ -11,6 +11,10 @@ DIRECTORY = "/etc/cfn"
 HOOKS = "/etc/cfn/hooks.d"
 EVENTS = ("post.add", "post.update", "post.remove", "service.restarted")
 COMMANDS = "on.command"
+ACCEPTED = ("region", "role", "multi-threaded")
+"""What files written for Heat's and AWS's cfn-hup may have and is nothing here."""
+MAIN_KEYS = ("stack", "credential-file", "url", "interval", "umask", "verbose", "attempts", *ACCEPTED)
+HOOK_KEYS = ("triggers", "path", "action", "runas")
 LEFT_OVER = re.compile(r"^\.|~$|\.(bak|orig|rpmsave|rpmnew|rpmorig|dpkg-[a-z]+|swp)$")
 PATH = re.compile(r"^resources\.([^.]+)(?:\.(metadata|physicalresourceid)(?:\.(.+))?)?$", re.IGNORECASE)
 
@@ -34,7 +38,8 @@ class Hook(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """``interval`` is in seconds; ``attempts`` is how often a failing action is tried for one change."""
+    """``interval`` is in seconds; ``attempts`` is how often a failing action is tried for one change; ``warnings`` are
+    of keys that have no effect."""
 
     stack: str
     given: Given
@@ -43,6 +48,7 @@ class Settings(NamedTuple):
     verbose: bool
     attempts: int
     hooks: List[Hook]
+    warnings: List[str]
 
 
 def load(directory: str, root: str) -> Settings:
@@ -59,14 +65,17 @@ def load(directory: str, root: str) -> Settings:
     files = [os.path.join(base, "hooks.conf")] if os.path.exists(os.path.join(base, "hooks.conf")) else []
     files += [os.path.join(hooks, name) for name in _names(hooks)]
     listed: Dict[str, Hook] = {}
+    warnings = list(found.warnings)
     for file in files:
         parser = _parsed(file)
         for name in parser.sections():
             if name != "main":
-                listed[name] = _hook(name, dict(parser[name]), file)
+                values = _values(parser, name)
+                listed[name] = _hook(name, values, file)
+                warnings += _unknown(values, HOOK_KEYS, file, name)
     if not listed:
         raise SettingsFault("there are no hooks in {} or {}".format(os.path.join(base, "hooks.conf"), hooks))
-    return found._replace(hooks=list(listed.values()))
+    return found._replace(hooks=list(listed.values()), warnings=warnings)
 
 
 def _names(directory: str) -> List[str]:
@@ -78,7 +87,8 @@ def _names(directory: str) -> List[str]:
 
 
 def _parsed(path: str) -> configparser.ConfigParser:
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    """``%%`` is a percent sign, as for Heat's and AWS's cfn-hup; one that means nothing stands for itself."""
+    parser = configparser.ConfigParser(strict=False)
     try:
         with open(path, encoding="utf-8") as source:
             parser.read_file(source)
@@ -87,8 +97,24 @@ def _parsed(path: str) -> configparser.ConfigParser:
     return parser
 
 
+def _unknown(values: Dict[str, str], known: Tuple[str, ...], file: str, section: str) -> List[str]:
+    form = "{}: [{}]: key {} is not known and has no effect"
+    return [form.format(file, section, key) for key in values if key not in known]
+
+
+def _values(parser: configparser.ConfigParser, section: str) -> Dict[str, str]:
+    return {key: _value(parser, section, key) for key in parser[section]}
+
+
+def _value(parser: configparser.ConfigParser, section: str, key: str) -> str:
+    try:
+        return parser.get(section, key)
+    except configparser.InterpolationError:
+        return parser.get(section, key, raw=True)
+
+
 def _main(parser: configparser.ConfigParser, path: str, root: str) -> Settings:
-    values = dict(parser["main"]) if parser.has_section("main") else {}
+    values = _values(parser, "main") if parser.has_section("main") else {}
     if not values.get("stack"):
         raise SettingsFault("{}: [main] has no stack".format(path))
     if values.get("sqs_url"):
@@ -101,6 +127,7 @@ def _main(parser: configparser.ConfigParser, path: str, root: str) -> Settings:
         verbose=values.get("verbose", "").lower() in ("true", "yes", "1", "on"),
         attempts=int(_number(path, values, "attempts", 10)),
         hooks=[],
+        warnings=_unknown(values, MAIN_KEYS, path, "main"),
     )
 
 

@@ -5,7 +5,7 @@ import json
 import sys
 from typing import Any, Dict, List, Optional
 
-from calor.cfntools import access, configsets, metadata, options
+from calor.cfntools import access, authorities, configsets, metadata, options
 from calor.cfntools.authentication import Authentication, AuthenticationRefused
 from calor.cfntools.narration import Narrator
 from calor.cfntools.sections import SECTIONS, Run, SectionFailed
@@ -15,7 +15,8 @@ FAULTS = (metadata.NoMetadata, configsets.UnknownConfig, AuthenticationRefused, 
 
 
 def main(arguments: Optional[List[str]] = None, native: access.Native = access.no_identity) -> int:
-    """0 when everything was applied; 1 with what was wrong on stderr, and nothing after it was done."""
+    """0 when everything was applied; 1 with what was wrong on stderr, and nothing after it was done; 2 for options that
+    do not go together."""
     parser = options.parser(
         "cfn-init",
         "Bring this machine to the state that {} metadata describes.".format(KEY),
@@ -27,10 +28,14 @@ def main(arguments: Optional[List[str]] = None, native: access.Native = access.n
     parser.add_argument("-v", "--verbose", action="store_true", help="say of each entry whether it was changed")
     parser.add_argument("file", nargs="?", help="metadata file, or - for standard input")
     given = parser.parse_args(arguments)
+    if bool(given.stack) != bool(given.resource):
+        parser.error("--stack and --resource go together")
     narrator = Narrator("cfn-init", options.root(), given.verbose)
     names = [name.strip() for name in (given.configsets or "").split(",") if name.strip()]
     try:
-        apply(_read(given, native, narrator), names, narrator)
+        document = _read(given, native, narrator)
+        metadata.show(options.root(), document, narrator)
+        apply(document, names, narrator)
     except FAULTS as exc:
         return narrator.fail(exc)
     return 0
@@ -54,7 +59,7 @@ def apply(document: Dict[str, Any], names: List[str], narrator: Narrator) -> Non
     init = document.get(KEY)
     if not isinstance(init, dict):
         raise metadata.NoMetadata("the metadata holds no {}".format(KEY))
-    authentication = Authentication(document)
+    authentication = Authentication(document, authorities.override(options.root()))
     configs = configsets.resolve(init, names)
     for name, config in configs:
         _check(name, config)

@@ -8,6 +8,7 @@ from calor.cfntools import access, authorities, cloudformation, credentials, dur
 from calor.cfntools.narration import Narrator
 
 CACHE = "/var/cache/heat-cfntools/last_metadata"
+SHOWN = "/var/lib/cfn-init/data/metadata.json"
 PATIENCE = 8.0
 
 
@@ -28,7 +29,10 @@ def retrieve(wanted: Wanted, native: access.Native, narrator: Narrator) -> Dict[
     problems: List[str] = []
     found = _from_api(wanted, native, problems)
     if found is not None:
-        keep(wanted.given, str(wanted.resource), found)
+        try:
+            keep(wanted.given, str(wanted.resource), found)
+        except OSError as exc:
+            narrator.warn("the metadata is not kept for when the API is away: {}".format(exc))
         return found
     for path in [*cached(wanted.given, wanted.resource), *map(wanted.given.under, authorities.BOOT)]:
         try:
@@ -79,6 +83,17 @@ def keep(given: credentials.Given, resource: str, found: Dict[str, Any]) -> None
             continue
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         durable.write_json(path, found)
+
+
+def show(root: str, document: Dict[str, Any], narrator: Narrator) -> None:
+    """Leave what cfn-init applies where AWS's leaves it, for people and programs that look there."""
+    path = os.path.join(root, SHOWN.lstrip("/"))
+    try:
+        durable.make_directory(os.path.dirname(path))
+        if authorities.read_map(path) != document:
+            durable.write(path, (json.dumps(document, indent=4, ensure_ascii=False) + "\n").encode("utf-8"))
+    except OSError as exc:
+        narrator.warn("{}: {}".format(path, exc.strerror))
 
 
 def lookup(metadata: Any, key: str) -> Any:

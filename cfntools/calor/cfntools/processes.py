@@ -1,5 +1,6 @@
 """Running a user's command: as whom, where, with which environment, and for how long at most."""
 
+import json
 import os
 import pwd
 import signal
@@ -7,7 +8,7 @@ import subprocess
 import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
-Command = Union[str, List[Any]]
+Command = Union[str, List[str]]
 GRACE = 5.0
 
 
@@ -22,6 +23,19 @@ class Setting(NamedTuple):
     environment: Dict[str, str]
     user: Optional[str] = None
     timeout: Optional[float] = None
+
+
+def word(value: Any) -> str:
+    """A value of JSON as a word of a command or environment: text as it is, nothing for null, else as JSON has it."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def identity(user: str) -> Dict[str, str]:
+    """What the environment says of a user. Raises CannotRun where there is none of that name."""
+    account = _account(user)
+    return {"HOME": account.pw_dir, "USER": user, "LOGNAME": user}
 
 
 def run(command: Command, setting: Setting) -> int:
@@ -45,7 +59,7 @@ def _start(command: Command, setting: Setting, stdout: Optional[int]) -> "subpro
     become = _become(setting.user)
     try:
         return subprocess.Popen(
-            command if isinstance(command, str) else [str(word) for word in command],
+            command,
             shell=isinstance(command, str),
             cwd=setting.directory,
             env=setting.environment,
@@ -54,7 +68,7 @@ def _start(command: Command, setting: Setting, stdout: Optional[int]) -> "subpro
             preexec_fn=become,
             start_new_session=setting.timeout is not None,
         )
-    except (OSError, subprocess.SubprocessError) as exc:
+    except (OSError, ValueError, subprocess.SubprocessError) as exc:  # ValueError: a NUL, or an = in a name
         raise CannotRun(getattr(exc, "strerror", None) or exc) from exc
 
 
@@ -91,10 +105,7 @@ def _become(user: Optional[str]) -> Optional[Callable[[], None]]:
     """What the child does before the command: take on the user, without ``su`` and its shell."""
     if user is None:
         return None
-    try:
-        account = pwd.getpwnam(user)
-    except KeyError as exc:
-        raise CannotRun("there is no user {}".format(user)) from exc
+    account = _account(user)
     if account.pw_uid == os.getuid():
         return None
 
@@ -104,3 +115,10 @@ def _become(user: Optional[str]) -> Optional[Callable[[], None]]:
         os.setuid(account.pw_uid)
 
     return become
+
+
+def _account(user: str) -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam(user)
+    except KeyError as exc:
+        raise CannotRun("there is no user {}".format(user)) from exc

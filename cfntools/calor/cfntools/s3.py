@@ -13,7 +13,7 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import Dict, NamedTuple, Optional
 from urllib.parse import parse_qsl, quote, unquote, urljoin, urlsplit, urlunsplit
 
-from calor.cfntools import httpclient
+from calor.cfntools import httpclient, tls
 
 REGION = "us-east-1"
 ATTEMPTS = 5
@@ -38,10 +38,10 @@ class _Manner(NamedTuple):
     ahead: float = 0.0
 
 
-def get(key: Key, url: str, timeout: float, sink: httpclient.Sink) -> httpclient.Answer:
+def get(key: Key, url: str, timeout: float, sink: httpclient.Sink, trust: tls.Trust = tls.DEFAULT) -> httpclient.Answer:
     """The object at this address. A redirection is followed with a signature of its own. Raises TransportError."""
     url, manner = normal(url), _Manner(_region(url))
-    answer = _ask(key, url, manner, timeout, sink)
+    answer = _ask(key, url, manner, timeout, sink, trust)
     for _ in range(ATTEMPTS - 1):
         target = answer.headers.get("location")
         if answer.status in httpclient.REDIRECTS and target:
@@ -52,7 +52,7 @@ def get(key: Key, url: str, timeout: float, sink: httpclient.Sink) -> httpclient
             if wished == manner:
                 break
             manner = wished
-        answer = _ask(key, url, manner, timeout, sink)
+        answer = _ask(key, url, manner, timeout, sink, trust)
     return answer
 
 
@@ -101,9 +101,11 @@ def headers(key: Key, url: str, region: str, seconds: float) -> Dict[str, str]:
     return dict(sent, Authorization=credential.format(key.access_key, scope, SIGNED, signature))
 
 
-def _ask(key: Key, url: str, manner: _Manner, timeout: float, sink: httpclient.Sink) -> httpclient.Answer:
+def _ask(
+    key: Key, url: str, manner: _Manner, timeout: float, sink: httpclient.Sink, trust: tls.Trust
+) -> httpclient.Answer:
     signed = headers(key, url, manner.region, time.time() + manner.ahead)
-    return httpclient.request("GET", url, None, signed, timeout, sink=sink, follow=False)
+    return httpclient.request("GET", url, None, signed, timeout, trust, sink, follow=False)
 
 
 def _wished(answer: httpclient.Answer, manner: _Manner) -> _Manner:

@@ -16,9 +16,14 @@ class Refused(Exception):
 
 
 def main(arguments: Optional[List[str]] = None, native: access.Native = access.no_identity) -> int:
-    """0 once the server has taken the signal; 1 with the status on stderr when it has not."""
+    """0 once the server has taken the signal; 1 with the status on stderr when it has not; 2 for options that do not
+    go together."""
     parser = _parser()
     given = parser.parse_args(arguments)
+    if given.url is not None and (given.stack or given.resource):
+        parser.error("give either an address or --stack and --resource")
+    if given.url is None and not (given.stack and given.resource):
+        parser.error("give the address of a wait condition handle, or --stack and --resource")
     narrator = Narrator("cfn-signal", options.root())
     try:
         if given.url is None:
@@ -56,8 +61,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _signal_url(url: str, given: argparse.Namespace) -> None:
-    if given.stack or given.resource:
-        raise ValueError("give either an address or --stack and --resource")
     options.given(given)
     root = options.root()
     data = json.dumps(body(given), ensure_ascii=False).encode("utf-8", "surrogateescape")
@@ -72,8 +75,6 @@ def _signal_url(url: str, given: argparse.Namespace) -> None:
 
 
 def _signal_resource(given: argparse.Namespace, native: access.Native) -> None:
-    if not (given.stack and given.resource):
-        raise ValueError("give the address of a wait condition handle, or --stack and --resource")
     ask = access.find(options.given(given), native)
     wanted = body(given)
 

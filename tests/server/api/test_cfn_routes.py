@@ -55,12 +55,16 @@ async def test_an_agent_reads_its_metadata_as_json_by_get_and_post(cfn: Any) -> 
             data=urlencode(signed(cfn, DESCRIBE, verb="POST")),
             headers={"Content-Type": "application/x-www-form-urlencoded"},
         ),
+        await cfn.post("/v1/", data=signed(cfn, params, verb="POST")),
+        await cfn.post("/v1/", data=signed(cfn, {"Action": "Nonsense", "ContentType": "JSON"}, verb="POST")),
     ]
-    body = await answers[0].json()
-    detail = body["DescribeStackResourceResponse"]["DescribeStackResourceResult"]["StackResourceDetail"]
-    assert detail["Metadata"] == {"deployments": [{"id": "c1", "config": "<&>"}]}
-    assert detail["ResourceStatus"] == "CREATE_COMPLETE"
+    for answered in (answers[0], answers[2]):
+        body = await answered.json()
+        detail = body["DescribeStackResourceResponse"]["DescribeStackResourceResult"]["StackResourceDetail"]
+        assert detail["Metadata"] == {"deployments": [{"id": "c1", "config": "<&>"}]}
+        assert detail["ResourceStatus"] == "CREATE_COMPLETE"
     assert answers[1].status == 403  # the query was not part of what was signed
+    assert (await answers[3].json())["ErrorResponse"]["Error"]["Code"] == "InvalidAction"
 
 
 async def error_code(answer: Any) -> str:

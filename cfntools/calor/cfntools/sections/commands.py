@@ -3,7 +3,7 @@ names."""
 
 import json
 import os
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, Optional
 
 from calor.cfntools import processes
 from calor.cfntools.sections.contract import Run, SectionFailed, is_true, known
@@ -28,11 +28,10 @@ def apply(wanted: Dict[str, Any], run: Run) -> None:
 def _apply_one(name: str, item: Dict[str, Any], run: Run) -> bool:
     """False if its test says that there is nothing to do."""
     item = _with_defaults(name, item)
-    command = item.get("command")
-    if not command or not isinstance(command, (str, list)):
+    command, test = _command(name, item, "command"), _command(name, item, "test")
+    if not command:
         raise SectionFailed("commands: {} has no command".format(name))
     setting = _setting(name, item)
-    test = item.get("test")
     if test and _run(name, test, setting) != 0:
         return False
     run.narrator.detail("commands: {} begins".format(name))
@@ -42,13 +41,23 @@ def _apply_one(name: str, item: Dict[str, Any], run: Run) -> bool:
     return True
 
 
+def _command(name: str, item: Dict[str, Any], key: str) -> processes.Command:
+    """Empty where there is none. An unquoted true or false of YAML is no command."""
+    found = item.get(key)
+    if found is None:
+        return ""
+    if not isinstance(found, (str, list)):
+        raise SectionFailed("commands: {}: {} {} is neither text nor a list".format(name, key, json.dumps(found)))
+    return found if isinstance(found, str) else [processes.word(one) for one in found]
+
+
 def _with_defaults(name: str, item: Dict[str, Any]) -> Dict[str, Any]:
     """``defaults`` is a command that prints a JSON map of further keys; the entry's own beat it, in ``env`` one by
     one."""
     if not item.get("defaults"):
         return item
     try:
-        said, code = processes.output(item["defaults"], _setting(name, {}))
+        said, code = processes.output(_command(name, item, "defaults"), _setting(name, {}))
     except processes.CannotRun as exc:
         raise SectionFailed("commands: {}: defaults: {}".format(name, exc)) from exc
     try:
@@ -72,10 +81,21 @@ def _setting(name: str, item: Dict[str, Any]) -> processes.Setting:
     if given is not None:
         if not isinstance(given, dict):
             raise SectionFailed("commands: {}: env must be a map".format(name))
-        environment = {str(key): "" if value is None else str(value) for key, value in given.items()}
+        environment = {str(key): processes.word(value) for key, value in given.items()}
         environment.setdefault("PATH", os.environ.get("PATH", os.defpath))
     user = str(item["runas"]) if item.get("runas") else None
+    if user is not None:
+        environment = dict(environment, **_identity(name, user, given or {}))
     return processes.Setting(directory, environment, user, _timeout(name, item.get("timeout")))
+
+
+def _identity(name: str, user: str, given: Dict[str, Any]) -> Dict[str, str]:
+    """Who the user is and where at home, as ``su`` says it; what the entry's ``env`` says stays."""
+    try:
+        found = processes.identity(user)
+    except processes.CannotRun as exc:
+        raise SectionFailed("commands: {}: {}".format(name, exc)) from exc
+    return {key: value for key, value in found.items() if key not in given}
 
 
 def _timeout(name: str, value: Any) -> Optional[float]:
@@ -90,7 +110,7 @@ def _timeout(name: str, value: Any) -> Optional[float]:
     return seconds
 
 
-def _run(name: str, command: Union[str, List[Any]], setting: processes.Setting) -> int:
+def _run(name: str, command: processes.Command, setting: processes.Setting) -> int:
     """The same place and environment for a test (F086) as for the command."""
     try:
         return processes.run(command, setting)

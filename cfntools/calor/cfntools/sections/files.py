@@ -20,6 +20,7 @@ from calor.cfntools.sections.contract import Run, SectionFailed, known
 NAME = "files"
 KEYS = ("content", "source", "encoding", "context", "authentication", "owner", "group", "mode", "checksum")
 BACKUP = ".bak"
+LARGEST_MODE = 0o177777
 
 
 class Owner(NamedTuple):
@@ -37,8 +38,8 @@ def apply(wanted: Dict[str, Any], run: Run) -> None:
             run.note(NAME, path, _put(path, known(run, NAME, path, value, KEYS), run))
         except (AuthenticationRefused, CannotFetch) as exc:
             raise SectionFailed("files: {}: {}".format(path, exc)) from exc
-        except OSError as exc:
-            raise SectionFailed("files: {}: {}".format(path, exc.strerror or exc)) from exc
+        except (OSError, ValueError) as exc:  # a ValueError is a path or target that no file system takes
+            raise SectionFailed("files: {}: {}".format(path, getattr(exc, "strerror", None) or exc)) from exc
 
 
 def _put(path: str, item: Dict[str, Any], run: Run) -> bool:
@@ -118,7 +119,7 @@ def _write(path: str, item: Dict[str, Any], run: Run, target: BinaryIO, half: st
     """Text as UTF-8, any other JSON value as indented JSON (F079), or what the source holds; with a ``context`` as a
     Mustache template."""
     context = item.get("context")
-    if "content" in item:
+    if item.get("content") is not None:
         data = _content(path, item)
     elif item.get("source"):
         source = Source(str(item["source"]), item.get("authentication"), item.get("checksum"))
@@ -159,14 +160,26 @@ def _content(path: str, item: Dict[str, Any]) -> bytes:
 
 def _mode(path: str, item: Dict[str, Any]) -> int:
     """As asked for, with the bits that say what kind of file it is; else that of the file that is there."""
-    text = item.get("mode")
-    if text in (None, ""):
+    asked = item.get("mode")
+    if asked in (None, ""):
         before = _there(path)
         return 0o644 if before is None else stat.S_IMODE(before.st_mode)
     try:
-        return int(str(text), 8)
-    except ValueError as exc:
-        raise SectionFailed("files: {}: mode {!r} is not octal".format(path, text)) from exc
+        mode = int(str(asked), 8)
+    except ValueError:
+        mode = -1
+    if isinstance(asked, int) and not isinstance(asked, bool) and not _is_likely(mode):
+        raise SectionFailed("files: {}: mode {} is a number, as YAML reads 0{:o}: quote it".format(path, asked, asked))
+    if not 0 <= mode <= LARGEST_MODE:
+        raise SectionFailed("files: {}: mode {!r} is not octal".format(path, asked))
+    return mode
+
+
+def _is_likely(mode: int) -> bool:
+    """Whether everybody may do only what the owner may: of a number whose digits are no such mode, those are not what
+    was written. An unquoted 0644 reaches us as 420."""
+    owner, group, others = mode >> 6 & 7, mode >> 3 & 7, mode & 7
+    return mode >= 0 and bool(owner & 4) and not group & ~owner and not others & ~group
 
 
 def _owner(path: str, item: Dict[str, Any]) -> Owner:

@@ -17,7 +17,7 @@ def apply(wanted: Dict[str, Any], run: Run) -> None:
     if any(path.startswith(UNITS) for path in run.changed("files")):
         init_systems.read_units_again()
     for name, value in listed(wanted):
-        item = known(run, NAME, name, value, KEYS)
+        item = known(run, NAME, name, value or {}, KEYS)
         changed = [_enable(name, item), _bring(name, item, run)]
         run.note(NAME, name, any(changed))
 
@@ -27,14 +27,14 @@ def listed(wanted: Dict[str, Any]) -> Iterator[Tuple[str, Any]]:
     for manager, services in sorted(wanted.items()):
         if manager not in MANAGERS:
             raise SectionFailed("services: unknown manager {}; known: {}".format(manager, ", ".join(MANAGERS)))
-        for name, value in sorted(entry(NAME, manager, services).items()):
+        for name, value in sorted(entry(NAME, manager, services or {}).items()):
             yield name, value
 
 
 def start_stopped(wanted: Dict[str, Any]) -> Iterator[str]:
     """Start again what should run and does not; the names, each once it has been started."""
     for name, value in listed(wanted):
-        if is_true(entry(NAME, name, value).get("ensureRunning")) and not init_systems.is_running(name):
+        if is_true(entry(NAME, name, value or {}).get("ensureRunning")) and not init_systems.is_running(name):
             init_systems.do("start", name)
             yield name
 
@@ -50,14 +50,17 @@ def _enable(name: str, item: Dict[str, Any]) -> bool:
 
 
 def _bring(name: str, item: Dict[str, Any], run: Run) -> bool:
-    """Whether the service was started, stopped or started again."""
-    if item.get("ensureRunning") is None:
+    """Whether the service was started, stopped or started again. Without ``ensureRunning`` it stays as it is, but one
+    that runs takes up what has changed."""
+    asked, is_stale = item.get("ensureRunning"), _is_stale(name, item, run)
+    if asked is None and not is_stale:
         return False
-    wanted, is_up = is_true(item["ensureRunning"]), init_systems.is_running(name)
+    is_up = init_systems.is_running(name)
+    wanted = is_up if asked is None else is_true(asked)
     if wanted != is_up:
         init_systems.do("start" if wanted else "stop", name)
         return True
-    if wanted and _is_stale(name, item, run):
+    if wanted and is_stale:
         init_systems.do("restart", name)
         return True
     return False

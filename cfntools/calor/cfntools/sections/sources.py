@@ -30,7 +30,9 @@ def apply(wanted: Dict[str, Any], run: Run) -> None:
         work = tempfile.mkdtemp(prefix="cfn-init-")
         try:
             changed = _put(source, directory, work, run)
-        except (archives.Unsafe, archives.Unknown, AuthenticationRefused, CannotFetch, *archives.DAMAGE) as exc:
+        except (AuthenticationRefused, CannotFetch) as exc:
+            raise SectionFailed("sources: {}: {}".format(directory, exc)) from exc
+        except (archives.Unsafe, archives.Unknown, *archives.DAMAGE) as exc:
             reason = getattr(exc, "strerror", None) or exc
             raise SectionFailed("sources: {}: {}".format(source.url, reason)) from exc
         finally:

@@ -34,7 +34,17 @@ def _new(name: str, uid: Any, home: str, groups: List[str]) -> List[str]:
     argv += [] if uid is None else ["--uid", str(uid)]
     argv += ["--home-dir", home, "--create-home"] if home else []
     argv += ["--groups", ",".join(groups)] if groups else []
+    argv += ["--gid", name] if _is_group(name) else []
     return [*argv, name]
+
+
+def _is_group(name: str) -> bool:
+    """Where there is one of the user's name, ``useradd`` refuses to make it and does not take it unasked."""
+    try:
+        grp.getgrnam(name)
+    except KeyError:
+        return False
+    return True
 
 
 def _modified(user: pwd.struct_passwd, home: str, groups: List[str]) -> bool:

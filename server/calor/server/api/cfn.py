@@ -12,7 +12,7 @@ from aiohttp import web
 
 from calor.server.api.bodies import as_map, read_bytes
 from calor.server.api.calls import json_answer
-from calor.server.api.cfn_answers import CfnFault, answer, wants_json
+from calor.server.api.cfn_answers import CfnFault, answer, read_content_type, wants_json
 from calor.server.api.keys import ORCHESTRATOR
 from calor.server.api.links import time_text
 from calor.server.api.middlewares import WHO
@@ -45,6 +45,7 @@ async def query(request: web.Request) -> web.Response:
     body = await read_bytes(request)
     form = _form(request, body)
     params = {**request.query, **form}
+    read_content_type(request, params)
     action = params.get("Action")
     if not action:
         raise CfnFault("MissingAction", "The request has no Action.")

@@ -25,6 +25,7 @@ _STATUS = {
     "ServiceUnavailable": 503,
     "SignatureDoesNotMatch": 403,
 }
+_AS_JSON = web.RequestKey("cfn_as_json", bool)
 _CODE_OF_STATUS = {
     400: "InvalidParameterValue",
     401: "InvalidClientTokenId",
@@ -71,8 +72,13 @@ def is_query(request: web.Request) -> bool:
     return request.path.rstrip("/") in {"", "/v1"}
 
 
+def read_content_type(request: web.Request, params: Mapping[str, str]) -> None:
+    """Note what the parameters of the query or of a form say of the answer's form, errors included."""
+    request[_AS_JSON] = params.get("ContentType") == "JSON"
+
+
 def wants_json(request: web.Request) -> bool:
-    return request.query.get("ContentType") == "JSON"
+    return request[_AS_JSON] if _AS_JSON in request else request.query.get("ContentType") == "JSON"
 
 
 def _answer(body: Mapping[str, Any], *, as_json: bool, status: int = 200) -> web.Response:

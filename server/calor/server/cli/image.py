@@ -25,7 +25,7 @@ def image() -> None:
     default="sandbox",
     show_default=True,
     help="sandbox: a tree of files for the dev cloud's sandboxes. qcow2, raw: a bootable disk for Nova (Glance) and "
-    "for the dev cloud's VMs, with kernel and boot loader (BIOS).",
+    "for the dev cloud's VMs, with kernel and boot loader (BIOS, UEFI).",
 )
 @click.option(
     "--output",

@@ -13,14 +13,15 @@ KEEP = ["-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-
 
 
 class Apt(Manager):
-    """Of several versions the highest; it may have apt's wildcards (``1.2*``)."""
+    """Of several versions the highest; it may have apt's wildcards (``1.2*``). What apt alone makes a package of (the
+    path of a .deb, a virtual package, a task) it is asked for every time, and has changed when anything has."""
 
     name = "apt"
 
     def install(self, wanted: Wanted, run: Run) -> Set[str]:
         programs.need("apt-get", "packages: apt is for Debian and Ubuntu")
         versions = {name: _highest(listed) for name, listed in wanted.items()}
-        before = _installed(list(versions))
+        before = _installed()
         missing = [name for name in sorted(versions) if not _has(before.get(name, ""), versions[name])]
         if not missing:
             return set()
@@ -31,19 +32,21 @@ class Apt(Manager):
         older = ["--allow-downgrades"] if any(versions[name] for name in missing) else []
         argv = ["apt-get", *LOCK, *KEEP, "-q", "-y", *older, "install", *names]
         programs.run(argv, environment(DEBIAN_FRONTEND="noninteractive", DEBIAN_PRIORITY="critical"))
-        after = _installed(missing)
-        return {name for name in missing if after.get(name) != before.get(name)}
+        after = _installed()
+        return {
+            name for name in missing if after.get(name) != before.get(name) or (name not in after and after != before)
+        }
 
 
 def _has(installed: str, version: str) -> bool:
     return bool(installed) and (not version or fnmatch.fnmatchcase(installed, version))
 
 
-def _installed(names: List[str]) -> Dict[str, str]:
-    """Name as asked for (it may name an architecture) -> version."""
+def _installed() -> Dict[str, str]:
+    """Name as it may be asked for, alone or with its architecture -> version."""
     found: Dict[str, str] = {}
     form = "${Package}\t${Architecture}\t${db:Status-Status}\t${Version}\n"
-    for line in programs.ask(["dpkg-query", "--show", "--showformat", form, *names]).text.splitlines():
+    for line in programs.ask(["dpkg-query", "--show", "--showformat", form]).text.splitlines():
         package, architecture, status, version = line.split("\t")
         if status == "installed":
             found[package] = found[package + ":" + architecture] = version
