@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from calor.server.engine.contract.views import StackRequest
 from calor.server.identity import Caller
 
 USER = Caller(user_id="u1", project_id="p1", roles=frozenset({"member"}), user_name="user1", token="t1")
@@ -67,3 +68,31 @@ async def _deployment(engine: Any, who: Any) -> dict[str, Any]:
 
     await engine.until(some)
     return dict((await engine.orchestrator.guests.metadata(who, "metal", "machine"))["deployments"][0])
+
+
+async def test_an_update_of_the_metadata_keeps_what_the_agent_was_told(engine: Any) -> None:
+    """As in Heat: the template's keys below os-collect-config are merged with those that the server has added."""
+
+    def template(interval: int, **more: Any) -> dict[str, Any]:
+        metadata = {"os-collect-config": {"polling_interval": interval}, **more}
+        machine = {"type": "OS::Heat::DeployedServer", "metadata": metadata}
+        return {"heat_template_version": "2021-04-16", "resources": {"machine": machine}}
+
+    async def metadata() -> Any:
+        return await engine.orchestrator.resources.metadata(USER, stack.name, stack.id, "machine")
+
+    stack = await engine.create("told", template(5))
+    await engine.reached(stack, "CREATE_COMPLETE")
+    before = await metadata()
+    assert before["os-collect-config"]["polling_interval"] == 5 and "cfn" in before["os-collect-config"]
+    events = len(await engine.events(stack))
+    plan = await engine.orchestrator.plans.plan(USER, StackRequest(name="told", template=template(5)))
+    assert [step.action.value for step in plan.steps] == ["none"]
+    await engine.update(stack, template(5))
+    await engine.reached(stack, "UPDATE_COMPLETE")
+    assert await metadata() == before
+    assert not [one for one in (await engine.events(stack))[events:] if "machine" in one]
+    await engine.update(stack, template(7, mine="x"))
+    await engine.reached(stack, "UPDATE_COMPLETE")
+    told = {**before["os-collect-config"], "polling_interval": 7}
+    assert await metadata() == {**before, "os-collect-config": told, "mine": "x"}

@@ -12,6 +12,7 @@ from engine_world import USER
 from calor.server.engine.guests.identities import StackGuests
 from calor.server.engine.reconcile.operation import TIMED_OUT
 from calor.server.errors import (
+    BadRequest,
     Conflict,
     EntityNotFound,
     Forbidden,
@@ -221,6 +222,8 @@ async def test_f070_configs_in_use_and_unknown_configs(hosts: Any) -> None:
     assert (await deployments.show(USER, made.id)).output_values == {"o": "r"}
     await deployments.delete(USER, made.id)
     await configs.delete(USER, config.id)
+    with pytest.raises(BadRequest, match="options must be a map"):
+        await configs.create(USER, {"name": "c", "options": ["x"]})
 
 
 async def test_f064_an_unchanged_poll_touches_neither_database_nor_cloud_and_many_can_wait(hosts: Any) -> None:

@@ -55,6 +55,22 @@ def test_a_deployment_to_a_server_that_none_can_reach_is_refused(shape: Any, ref
     ]
 
 
+@pytest.mark.parametrize("shape", ["SOFTWARE_CONFIG", "RAW"])
+def test_the_key_deployments_of_a_servers_metadata_is_not_the_users(shape: str) -> None:
+    """As in Heat: what a template wrote there an agent would run at boot."""
+    server = {"type": "OS::Nova::Server", "properties": {"image": "i", "flavor": "f", "user_data_format": shape}}
+    template = {
+        "heat_template_version": "2021-04-16",
+        "resources": {"web": {**server, "metadata": {"deployments": []}}},
+    }
+    if shape == "RAW":
+        validate(draw(bind(parse_template(template)), registry.installed(), {}))
+        return
+    with pytest.raises(InvalidInput, match="the key deployments is for software deployments") as raised:
+        validate(draw(bind(parse_template(template)), registry.installed(), {}))
+    assert [one.path for one in raised.value.problems] == ["resources.web.metadata"]
+
+
 async def test_f107_a_server_tells_the_faults_of_all_stages_together_and_makes_nothing(engine: Any) -> None:
     resources = {
         "one": {"type": "OS::Heat::RandomString", "properties": {"length": {"get_param": "sise"}, "lenght": 3}},

@@ -88,6 +88,7 @@ async def test_an_instance_is_a_server_with_user_data_of_the_cfntools_format(clo
     assert server["security_groups"] == [{"name": "web"}, {"name": "db"}]
     assert server["metadata"] == {"role": "web", "calor_resource": instance.me.id}
     assert server[":os:scheduler_hints"] == {"group": "g"}
+    assert b'\nuser: "ec2-user"\n' in base64.b64decode(server["user_data"])
     text = base64.b64decode(server["user_data"]).decode()
     assert 'filename="cfn-userdata"' in text and "cfn-init" in text
 

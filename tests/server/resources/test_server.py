@@ -55,6 +55,11 @@ async def test_raw_user_data_and_the_text_of_a_config(workshop: Workshop, cloud:
     await workshop.configs.create(ident=ident, name="c", group="g", config="#cloud-config\n")
     await bench(SERVER).make(**RAW, user_data=ident)
     assert user_data(cloud) == b"#cloud-config\n"
+    cloud.records["server"].clear()
+    ident = "00000000-0000-0000-0000-00000000000d"
+    await workshop.configs.create(ident=ident, name="d", group="g", config={"ignition": {"version": "3.4.0"}})
+    await bench(SERVER).make(**RAW, user_data=ident)
+    assert user_data(cloud) == b'{"ignition": {"version": "3.4.0"}}', "a map is a document"
 
 
 async def test_f049_the_agents_metadata_has_no_region_where_none_is_known(cloud: MemoryCloud, bench: Bench) -> None:

@@ -276,6 +276,14 @@ class ResourceType(Generic[P]):
         """Why no software deployment can ever reach a server with these properties; empty: one can."""
         return ""
 
+    def refuses_metadata(self, properties: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+        """Why a resource with these properties cannot have this ``metadata``, as the template has it; empty: it can."""
+        return ""
+
+    def new_metadata(self, known: Mapping[str, Any], written: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is stored once the template's metadata is ``written``: keys that the type has added stay."""
+        return {**known, **written}
+
     def is_deferred(self, properties: Mapping[str, Any]) -> bool:
         """Whether a resource with these properties, as the template has them, needs work without the user's token."""
         return self.needs_trust

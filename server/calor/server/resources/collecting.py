@@ -43,6 +43,15 @@ async def write_collect_metadata(at: Context, transport: str, place: Place, *fir
         await at.guests.push_to(at.me.id, None)
 
 
+def merged(known: Mapping[str, Any], written: Mapping[str, Any]) -> Mapping[str, Any]:
+    """For `ResourceType.new_metadata`: what we have written below os-collect-config stays."""
+    both = {**known, **written}
+    ours, theirs = known.get("os-collect-config"), written.get("os-collect-config")
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        both["os-collect-config"] = {**ours, **theirs}
+    return both
+
+
 async def _section(at: Context, transport: str) -> tuple[str, dict[str, Any]]:
     if transport == "POLL_SERVER_CFN":
         access, secret = await at.guests.ec2_pair(at.me.id)

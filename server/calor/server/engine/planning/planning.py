@@ -159,7 +159,7 @@ class Planner:
         if metadata:
             known = self._tools.sealing.value(row.meta) or {}
             wanted = plain(resolve(metadata, scope))
-            if any(reveal(known.get(key)) != reveal(value) for key, value in wanted.items()):
+            if reveal(blueprint.kinds[name].new_metadata(known, wanted)) != reveal(known):
                 yield "the metadata changes"
         if row.status is Status.FAILED:
             yield "its last action failed"

@@ -235,8 +235,8 @@ class Applying:
             **fixed,
         }
         if want.metadata:
-            known = bench.tools.sealing.value(row.meta) or {}  # a type may have added its own keys
-            moving["meta"] = bench.tools.sealing.text({**known, **want.metadata})
+            known = bench.tools.sealing.value(row.meta) or {}
+            moving["meta"] = bench.tools.sealing.text(self._kind.new_metadata(known, want.metadata))
         at = self._at = bench.context(row, self._kind)
         if self._kind.pure:
             if changed:

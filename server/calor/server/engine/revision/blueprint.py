@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from calor.server.engine.revision.attribute_names import unknown_attributes
 from calor.server.engine.revision.kinds import Kinds, schema
+from calor.server.engine.revision.template_type import TemplateType
 from calor.server.errors import InvalidInput, Problem
 from calor.server.plan import Graph, build_graph
 from calor.server.resources.base import Registry, ResourceType
@@ -200,6 +201,31 @@ def _unfit_policy(blueprint: Blueprint, name: str, kind: ResourceType[Any]) -> S
     return [template.source.problem(message, path, value=True, code="deletion-policy")]
 
 
+def _wrong_update_policy(blueprint: Blueprint, name: str, kind: ResourceType[Any]) -> Sequence[Problem]:
+    """A template that is a type may ask for any policy of its resource (`resource_facade`)."""
+    written = blueprint.definition(name).update_policy
+    if not written or isinstance(kind, TemplateType):
+        return ()
+    template = blueprint.model.template
+    path = template.path("resources", name, "update_policy")
+    try:
+        values = resolve(written, NothingKnown())
+    except InvalidInput as error:
+        return error.problems
+    return convert(kind.update_policy, values, path=path, source=template.source).problems
+
+
+def _unfit_metadata(
+    blueprint: Blueprint, name: str, kind: ResourceType[Any], values: Mapping[str, Any]
+) -> Sequence[Problem]:
+    written = blueprint.definition(name).metadata
+    why = kind.refuses_metadata(values, written) if isinstance(written, Mapping) else ""
+    if not why:
+        return ()
+    template = blueprint.model.template
+    return [template.source.problem(why, template.path("resources", name, "metadata"), code="resource-rule")]
+
+
 def validate(blueprint: Blueprint) -> Sequence[Pending]:
     """Every property of every resource, as far as it is known before anything exists. Raises `InvalidInput` with all
     problems; answers what only a cloud can check."""
@@ -235,6 +261,8 @@ def examined(blueprint: Blueprint) -> tuple[Sequence[Problem], Sequence[Pending]
                 for prop, service in kind.needs_services(values)
             )
         problems.extend(_unfit_policy(blueprint, name, kind))
+        problems.extend(_unfit_metadata(blueprint, name, kind, values))
+        problems.extend(_wrong_update_policy(blueprint, name, kind))
     problems.extend(_out_of_reach(blueprint, known))
     return problems, pending
 

@@ -43,7 +43,7 @@ class ConfigService:
             config=body.get("config"),
             inputs=_items(body, "inputs"),
             outputs=[{"error_output": False, **item} for item in _items(body, "outputs")],
-            options=body.get("options") or {},
+            options=_values(body, "options"),
         )
         config = await self._tools.configs.put(caller.project_id, made, fresh=True)
         return view_of(config, caller.project_id, config.created_at or self._tools.clock.now())

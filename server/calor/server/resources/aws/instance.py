@@ -14,6 +14,8 @@ from calor.server.resources.nova.server_attributes import first_address
 from calor.server.resources.nova.server_props import BlockDevice, BlockDeviceV2, ServerNetwork, ServerProps
 from calor.server.template.properties import AllowedValues, Custom, Kind
 
+LOGIN = "ec2-user"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ebs:
@@ -87,7 +89,7 @@ def _disk(disk: Disk) -> BlockDeviceV2:
 
 
 class Instance(Translated[InstanceProps, ServerProps]):
-    """A server; its user-data is of the HEAT_CFNTOOLS format."""
+    """A server; its user-data is of the HEAT_CFNTOOLS format and makes the login that Amazon's images have."""
 
     name, props = "AWS::EC2::Instance", InstanceProps
     native = Server()
@@ -132,6 +134,7 @@ class Instance(Translated[InstanceProps, ServerProps]):
             metadata=as_map(want.tags),
             user_data=want.user_data or "",
             user_data_format="HEAT_CFNTOOLS",
+            admin_user=LOGIN,
             block_device_mapping_v2=tuple(map(_disk, want.disks or ())) or None,
             block_device_mapping=tuple(BlockDevice(device_name=v.device, volume_id=v.volume_id) for v in want.volumes),
         )

@@ -43,6 +43,9 @@ class DeployedServer(ResourceType[DeployedServerProps]):
     def is_deferred(self, properties: Mapping[str, Any]) -> bool:
         return bool(collecting.needed(properties))
 
+    def new_metadata(self, known: Mapping[str, Any], written: Mapping[str, Any]) -> Mapping[str, Any]:
+        return collecting.merged(known, written)
+
     async def create(self, at: Context, want: DeployedServerProps) -> str:
         await write_collect_metadata(at, want.software_config_transport, want.deployment_swift_data)
         return at.me.id

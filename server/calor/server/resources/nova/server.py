@@ -79,6 +79,14 @@ class Server(ResourceType[ServerProps]):
             return ""
         return f"its user_data_format is {shape}: software deployments need user_data_format: SOFTWARE_CONFIG"
 
+    def refuses_metadata(self, properties: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+        if properties.get("user_data_format") != user_data.SOFTWARE_CONFIG or "deployments" not in metadata:
+            return ""
+        return "metadata: with user_data_format SOFTWARE_CONFIG the key deployments is for software deployments."
+
+    def new_metadata(self, known: Mapping[str, Any], written: Mapping[str, Any]) -> Mapping[str, Any]:
+        return collecting.merged(known, written)
+
     def hidden_dependencies(
         self, mine: Mapping[str, Any], others: Mapping[str, tuple[str, Mapping[str, Any]]]
     ) -> frozenset[str]:

@@ -49,8 +49,13 @@ async def text_of(at: Context, want: ServerProps) -> str:
     if want.user_data_format != "HEAT_CFNTOOLS" and is_uuid(want.user_data):
         stored = await at.configs.get(want.user_data)
         if stored is not None:
-            return str(stored.config or "")
+            return _text(stored.config)
     return want.user_data
+
+
+def _text(config: Any) -> str:
+    """A config that is a map is a document in JSON (Ignition's are)."""
+    return config if isinstance(config, str) else json.dumps(config) if config else ""
 
 
 async def agent_boot(at: Context) -> AgentBoot:
