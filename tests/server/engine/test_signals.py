@@ -18,11 +18,12 @@ from calor.server.errors import (
 
 
 async def test_f035_parallel_signals_all_count(engine: Any) -> None:
-    stack = await engine.create("f35", waiting(25))
-    await exists(engine, stack, "h")
-    await asyncio.gather(*(engine.signal(stack, "h", id=f"s{n}", data=str(n)) for n in range(25)))
-    view = await engine.reached(stack, "CREATE_COMPLETE")
-    assert view.outputs[0].value.count('"s') == 25
+    for turn in range(20):
+        stack = await engine.create(f"f35-{turn}", waiting(25))
+        await exists(engine, stack, "h")
+        await asyncio.gather(*(engine.signal(stack, "h", id=f"s{n}", data=str(n)) for n in range(25)))
+        view = await engine.reached(stack, "CREATE_COMPLETE")
+        assert view.outputs[0].value.count('"s') == 25
 
 
 async def test_f044_early_signals_count_and_late_ones_change_nothing(engine: Any) -> None:

@@ -229,3 +229,4 @@ async def test_a_missing_config_is_refused(workshop: Workshop, bench: Bench) -> 
 def test_only_maps_of_the_one_key_are_places_for_inputs() -> None:
     assert filled_in({"my_key": "x"}, "my_key", {"x": 1}, strict=True) == 1
     assert filled_in({"get_input": "x"}, "my_key", {"x": 1}, strict=True) == {"get_input": "x"}
+    assert filled_in({"my_key": ["x"]}, "my_key", {"x": 1}, strict=True) == {"my_key": ["x"]}, "no name of an input"

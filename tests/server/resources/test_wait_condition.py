@@ -102,6 +102,12 @@ def test_a_signal_with_another_key_or_status_is_refused_and_counts_for_nothing()
         assert entries_of([wrong]) == {}
 
 
+def test_a_signal_without_an_id_takes_the_place_of_none() -> None:
+    found = entries_of([{"id": "2"}, {}, {"id": "5"}, {}, {"id": "2", "data": "again"}])
+    assert list(found) == ["2", "3", "5", "4"]
+    assert found["2"].data == "again"
+
+
 def test_the_body_that_cfn_signal_sends_is_a_signal_too() -> None:
     sent = {"UniqueId": "me", "Status": "FAILURE", "Reason": "no", "Data": "x"}
     assert entry_of(sent, 1) == entry_of({"id": "me", "status": "FAILURE", "reason": "no", "data": "x"}, 1)

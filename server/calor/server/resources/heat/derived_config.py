@@ -92,11 +92,10 @@ def text(name: str, value: Any, description: str | None = None) -> dict[str, Any
 
 
 def filled_in(config: Any, key: str, values: Mapping[str, Any], *, strict: bool) -> Any:
-    """A structured config with each ``{key: NAME}`` replaced by the input. Raises `ResourceFailed` when ``strict``
-    and there is no such input; else such a place is null."""
+    """A structured config with each ``{key: NAME}``, whose name is a text, replaced by the input. Raises
+    `ResourceFailed` when ``strict`` and there is no such input; else such a place is null."""
     if isinstance(config, Mapping):
-        if len(config) == 1 and key in config:
-            name = config[key]
+        if len(config) == 1 and isinstance(name := config.get(key), str):
             if strict and name not in values:
                 raise ResourceFailed(f"The config asks for the input {name!r}, which input_values does not have.")
             return values.get(name)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from calor.server.errors import BadRequest
@@ -72,11 +73,13 @@ def check_complete(details: Mapping[str, Any]) -> None:
 
 
 def entries_of(signals: Sequence[Mapping[str, Any]]) -> Mapping[str, Entry]:
-    """The valid signals by id; a later one of the same id takes the place of the former."""
+    """The valid signals by id; a later one of the same id takes the place of the former. One without an id never
+    does: it gets the next number that is free."""
     found: dict[str, Entry] = {}
     for signal in signals:
+        number = next(one for one in count(len(found) + 1) if str(one) not in found)
         try:
-            entry = entry_of(signal, len(found) + 1)
+            entry = entry_of(signal, number)
         except BadRequest:
             continue  # its sender was told; it counts for nothing
         found[entry.ident] = entry
