@@ -24,7 +24,7 @@ def trust(root: str, given: Optional[str] = None, insecure: bool = False) -> tls
         or read_map(_under(root, IDENTITY)).get("ca_certificate")
         or boto.get("ca_certificates_file")
     )
-    unchecked = insecure or str(boto.get("https_validate_certificates", "1")).strip().lower() in ("0", "false", "no")
+    unchecked = insecure or not _is_set(boto, "https_validate_certificates", "1")
     return tls.Trust(str(authority) if authority else None, insecure=unchecked)
 
 
@@ -44,6 +44,14 @@ def boot_data(root: str) -> Dict[str, str]:
     return {}
 
 
+def boto_url(root: str) -> Optional[str]:
+    """The address of the CloudFormation API in Heat's boto configuration, which has no port; heat-cfntools' is 8000."""
+    boto = _boto(root)
+    host = boto.get("cfn_region_endpoint")
+    scheme = "https" if _is_set(boto, "is_secure", "0") else "http"
+    return "{}://{}:8000/v1/".format(scheme, host) if host else None
+
+
 def read_map(path: str) -> Dict[str, Any]:
     """The JSON map in a file; {} if there is none, or none that this user may read."""
     try:
@@ -52,6 +60,10 @@ def read_map(path: str) -> Dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _is_set(boto: Dict[str, str], key: str, default: str) -> bool:
+    return boto.get(key, default).strip().lower() not in ("0", "false", "no")
 
 
 def _boto(root: str) -> Dict[str, str]:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from typing import Dict, NamedTuple, Optional
+from typing import Dict, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
 from calor.cfntools import authorities, ec2
@@ -20,13 +20,15 @@ class Given(NamedTuple):
     secret_key: Optional[str] = None
     credential_file: Optional[str] = None
     root: str = "/"
+    ca_certificate: Optional[str] = None
+    insecure: bool = False
 
     def under(self, path: str) -> str:
         return os.path.join(self.root, path.lstrip("/"))
 
 
 class Unreadable(Exception):
-    """A credentials file that was named cannot be read."""
+    """A credentials file that was named cannot be read, or has no key pair."""
 
 
 def read_file(path: str) -> Dict[str, str]:
@@ -44,13 +46,30 @@ def find_endpoint(given: Given) -> Optional[ec2.Endpoint]:
     if given.credential_file and not os.access(given.credential_file, os.R_OK):
         raise Unreadable("the credentials file {} cannot be read".format(given.credential_file))
     boot = authorities.boot_data(given.root)
-    listed = read_file(given.credential_file or given.under(CREDENTIALS))
-    access = given.access_key or listed.get("AWSAccessKeyId") or boot.get("access_key_id")
-    secret = given.secret_key or listed.get("AWSSecretKey") or boot.get("secret_access_key")
+    pair = _pair(given, boot)
     address = given.url or boot.get("metadata_url") or _recorded_url(given)
-    if not (access and secret and address):
+    if not (pair and address):
         return None
-    return ec2.Endpoint(_with_version(address), access, secret, authorities.trust(given.root))
+    trust = authorities.trust(given.root, given.ca_certificate, given.insecure)
+    return ec2.Endpoint(_with_version(address), pair[0], pair[1], trust)
+
+
+def _pair(given: Given, boot: Dict[str, str]) -> Optional[Tuple[str, str]]:
+    """The first that is whole: halves from different places do not belong together."""
+    if bool(given.access_key) != bool(given.secret_key):
+        raise Unreadable("--access-key and --secret-key go together")
+    listed = read_file(given.credential_file or given.under(CREDENTIALS))
+    absent = [key for key in ("AWSAccessKeyId", "AWSSecretKey") if not listed.get(key)]
+    if given.credential_file and absent and not given.access_key:
+        raise Unreadable("the credentials file {} has no {}".format(given.credential_file, " and no ".join(absent)))
+    for access, secret in (
+        (given.access_key, given.secret_key),
+        (listed.get("AWSAccessKeyId"), listed.get("AWSSecretKey")),
+        (boot.get("access_key_id"), boot.get("secret_access_key")),
+    ):
+        if access and secret:
+            return access, secret
+    return None
 
 
 def _recorded_url(given: Given) -> Optional[str]:
@@ -62,7 +81,7 @@ def _recorded_url(given: Given) -> Optional[str]:
             continue
         if found:
             return found
-    return None
+    return authorities.boto_url(given.root)
 
 
 def _with_version(url: str) -> str:

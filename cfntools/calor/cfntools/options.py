@@ -42,7 +42,8 @@ def given(found: argparse.Namespace) -> Given:
         proxy = getattr(found, scheme + "_proxy")
         if proxy:
             os.environ[scheme + "_proxy"] = proxy
-    return Given(found.api_url, found.access_key, found.secret_key, found.credential_file, root())
+    authority, insecure = getattr(found, "ca_certificate", None), getattr(found, "insecure", False)
+    return Given(found.api_url, found.access_key, found.secret_key, found.credential_file, root(), authority, insecure)
 
 
 def wanted(found: argparse.Namespace) -> Wanted:

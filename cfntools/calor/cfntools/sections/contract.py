@@ -41,7 +41,7 @@ class Run:
 
 def is_true(value: Any) -> bool:
     """True as heat-cfntools reads it."""
-    return str(value).lower() in ("true", "yes", "1")
+    return str(value).strip().lower() in ("true", "yes", "1")
 
 
 def entry(section: str, name: str, value: Any) -> Dict[str, Any]:
