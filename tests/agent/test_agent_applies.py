@@ -36,7 +36,7 @@ def test_failing_script_is_reported_with_its_exit_code_and_last_lines(server, gu
     assert done["reason"] == "script hook: exit code 3: no such luck"
 
 
-def test_script_without_interpreter_line_runs_and_an_empty_one_is_nothing_to_do(server, guest, deployment):
+def test_script_without_interpreter_line_runs_and_f070_an_empty_one_is_nothing_to_do(server, guest, deployment):
     server.deploy(deployment("plain", "echo plain"), deployment("empty", ""), deployment("none", None))
     guest.start()
     assert server.result("run-plain")["outputs"]["deploy_stdout"] == "plain\n"
@@ -68,6 +68,13 @@ def test_f053_missing_hook_fails_at_once_and_names_the_installed_ones(server, gu
     )
     assert done["reason"] == f"no hook for group nosuch; installed: {known}, mine"
     assert done["outputs"]["deploy_status_code"] != 0
+
+
+def test_an_option_that_is_no_number_fails_the_run_before_it_begins(server, guest, deployment, tmp_path):
+    server.deploy(deployment("o", f"touch {tmp_path}/ran", calor={"timeout": "10m"}))
+    guest.start()
+    assert server.result("run-o")["reason"] == "option timeout is no number that makes sense: '10m' of o"
+    assert not (tmp_path / "ran").exists()
 
 
 def test_what_has_no_group_is_left_alone(server, guest, deployment):

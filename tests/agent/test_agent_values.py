@@ -18,6 +18,36 @@ def test_a_deployment_without_our_part_is_known_by_its_config():
     assert (found.run_id, found.group, found.retries, found.inputs) == ("c1", "Heat::Ungrouped", 0, {"a": 1})
 
 
+def test_inputs_of_type_string_are_text_and_others_stay_what_they_are():
+    given = [("n", "String", 8080), ("b", "String", True), ("none", "String", None), ("l", "String", ["a"])]
+    given += [("number", "Number", 5), ("json", "Json", {"a": None}), ("bool", "Boolean", False)]
+    inputs = [{"name": name, "type": kind, "value": value} for name, kind, value in given]
+    found = deployments.parse({"id": "c", "inputs": [*inputs, {"name": "untyped", "value": 1}, "odd", None]})
+    assert found.inputs == {
+        **{"n": "8080", "b": "True", "none": "", "l": ["a"]},
+        **{"number": 5, "json": {"a": None}, "bool": False, "untyped": 1},
+    }
+    assert found.document["inputs"][0] == {"name": "n", "type": "String", "value": "8080"}, (
+        "programs are given the same"
+    )
+    assert deployments.parse({"id": "c", "inputs": {"a": 1}, "outputs": "x", "options": [1]}).inputs == {}
+
+
+def test_retries_and_timeout_are_what_our_server_says_and_the_options_else():
+    options = {"retries": "2", "timeout": 1.5}
+    theirs = deployments.parse({"id": "c", "options": options})
+    assert (theirs.retries, theirs.timeout, theirs.fault) == (2, 1.5, "")
+    ours = deployments.parse({"id": "c", "options": options, "calor": {"retries": 0, "timeout": None}})
+    assert (ours.retries, ours.timeout, ours.fault) == (0, None, "")
+
+
+@pytest.mark.parametrize("value", ["soon", -1, "nan", "inf", [], {}, True])
+@pytest.mark.parametrize("name", ["retries", "timeout"])
+def test_an_option_that_makes_no_sense_is_named(name, value):
+    for document in ({"options": {name: value}}, {"calor": {name: value}}):
+        assert deployments.parse({"id": "c", **document}).fault.startswith(f"option {name} is no number")
+
+
 @given(st.text(min_size=1))
 def test_a_run_id_is_always_a_file_name(run_id):
     found = deployments.parse({"id": "c", "calor": {"run_id": run_id}}).run_id
@@ -71,6 +101,8 @@ def test_backoff_grows_to_its_limit_and_falls_back():
     backoff = Backoff(1.0, 5.0)
     waits = [backoff.next() for _ in range(5)]
     assert all(0.75 * want <= wait <= want for wait, want in zip(waits, [1, 2, 4, 5, 5], strict=True))
+    backoff.limit(3.0)
+    assert backoff.next() <= 3.0
     backoff.reset()
     assert backoff.next() <= 1.0
 

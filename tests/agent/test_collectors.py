@@ -6,7 +6,7 @@ import json
 import pytest
 
 from calor.agent import places, polled
-from calor.agent.collected import Collected
+from calor.agent.collected import Collected, configuration
 from calor.cfntools import tls
 
 
@@ -101,6 +101,54 @@ def test_files_of_the_local_directory_are_applied_by_name_and_strangers_files_ar
     assert not (guest.state / "runs/config-bad").exists()
     files = json.loads((guest.root / "var/lib/os-collect-config/os_config_files.json").read_text())
     assert files == [str(guest.root / "var/lib/os-collect-config/local.json")]
+
+
+def test_a_configuration_file_of_openstacks_agents_is_read_as_they_do(server, guest):
+    (guest.root / "etc/os-collect-config.conf").write_text(
+        "[DEFAULT]\ncommand = os-refresh-config --timeout 14400\npolling_interval = 7\n"
+        "collectors = heat_local\n# no more\ncollectors = cfn\ncollectors = request\ncollectors = local\n\n"
+        f"[cfn]\nmetadata_url = {server.url}/v1/\nstack_name = 's'\naccess_key_id = a\nsecret_access_key = k=:%\n"
+        f"path = web.Metadata\npath = other.Metadata.x\n[request]\nmetadata_url = {server.url}/old\n"
+        f"metadata_url: {server.url}/doc\nodd line\n"
+    )
+    found = configuration(here(guest.root))
+    assert found["cfn"]["path"] == "web.Metadata\nother.Metadata.x"
+    assert (found["cfn"]["secret_access_key"], found["cfn"]["stack_name"]) == ("k=:%", "s")
+    server.routes["/doc"] = lambda *_: (
+        200,
+        {},
+        b'{"os-collect-config": {"polling_interval": 9, "cfn": {"path": null}}}',
+    )
+    source = Collected(here(guest.root), tls.DEFAULT)
+    assert (source.source_names, source.longest_pause) == (["cfn", "request"], 7.0)
+    source._sources = [one for one in source._sources if one.name == "request"]
+    source.collect()
+    assert (source.source_names, source.longest_pause) == (["request"], 9.0)
+
+
+def test_the_servers_address_comes_from_where_the_boot_left_it_and_deployments_from_the_keys_that_are_named(guest):
+    (guest.root / "etc/os-collect-config.conf").write_text(
+        "[DEFAULT]\ndeployment_key = deployments\ndeployment_key = more\n"
+        "[cfn]\nstack_name = s\naccess_key_id = a\nsecret_access_key = k\npath = web.Metadata\n"
+    )
+    left(
+        guest.root, "/var/lib/heat-cfntools/cfn-init-data", {"deployments": [{"id": "a"}], "more": [{"id": "b"}, None]}
+    )
+    (guest.root / "var/lib/heat-cfntools/cfn-metadata-server").write_text("http://127.0.0.1:1/v1/\n")
+    source = Collected(here(guest.root), tls.DEFAULT)
+    assert source.source_names == ["heat_local", "cfn"]
+    assert [one.id for one in source.collect().deployments] == ["a", "b"]
+
+
+def test_configs_that_are_data_lie_beside_their_source_under_their_own_names(guest, deployment):
+    data = [("x/y", "os-apply-config", {"a": 1}), ("cfn", "Heat::Ungrouped", '{"b": 2}'), ("run", "script", "true")]
+    documents = [plain(deployment(name, config, group=group)) for name, group, config in data]
+    left(guest.root, "/var/lib/heat-cfntools/cfn-init-data", {"deployments": documents})
+    Collected(here(guest.root), tls.DEFAULT).collect()
+    folder = guest.root / "var/lib/os-collect-config"
+    files = json.loads((folder / "os_config_files.json").read_text())
+    assert files == [str(folder / name) for name in ("heat_local.json", "x_y.json", "cfn_.json")]
+    assert [json.loads((folder / name).read_text()) for name in ("x_y.json", "cfn_.json")] == [{"a": 1}, {"b": 2}]
 
 
 def test_the_metadata_moves_an_instance_to_another_transport_and_a_restart_keeps_it(server, guest):

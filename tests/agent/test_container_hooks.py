@@ -149,6 +149,39 @@ def test_docker_cmd_replaces_what_an_earlier_config_ran_and_removes_what_is_no_l
     eventually(lambda: not docker.containers())
 
 
+@pytest.mark.parametrize(("config", "group"), [("", "docker-cmd"), ("true", "script")])
+def test_what_an_earlier_config_ran_goes_where_the_newer_one_runs_no_containers(
+    server, docker, deployment, config, group
+):
+    first = deployment("a", {"a": {"image": "busybox"}}, group="docker-cmd", inputs=WHO, calor={"deployment_id": "d"})
+    server.deploy(first)
+    docker.start()
+    server.result("run-a")
+    server.replace(
+        {
+            **first,
+            "id": "config-2",
+            "config": config,
+            "group": group,
+            "calor": {"run_id": "run-2", "deployment_id": "d"},
+        }
+    )
+    assert server.result("run-2")["outputs"]["deploy_status_code"] == 0
+    assert not docker.containers()
+
+
+def test_a_container_gets_the_name_it_should_have_once_that_is_free(server, docker, deployment, eventually):
+    others = {**WHO, "deploy_resource_name": "other"}
+    mine = deployment("one", {"db": {"image": "busybox", "exit_codes": "0"}}, group="docker-cmd", inputs=WHO)
+    server.deploy(mine, deployment("two", {"db": {"image": "busybox"}}, group="docker-cmd", inputs=others))
+    docker.start()
+    assert server.result("run-one")["reason"] == ""
+    server.result("run-two")
+    assert [found["Name"][:3] for found in docker.containers()] == ["db", "db-"]
+    server.replace(server.deployments[1])
+    eventually(lambda: [found["Name"] for found in docker.containers()] == ["db"])
+
+
 def test_docker_cmd_with_action_delete_removes_its_containers(server, docker, deployment):
     server.deploy(deployment("d", {"a": {"image": "busybox"}}, group="docker-cmd", inputs=WHO))
     docker.start()

@@ -29,6 +29,21 @@ def test_json_file_writes_each_path_whole(server, guest, deployment):
     assert "the config of group json-file is not JSON" in server.result("run-broken")["reason"]
 
 
+@pytest.mark.root
+def test_a_data_file_keeps_its_owner_and_is_found_behind_a_link(server, guest, deployment):
+    real, link = guest.root / "real.json", guest.root / "etc/link.json"
+    real.write_text("{}")
+    os.chown(real, 12345, 12346)
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(real)
+    server.deploy(deployment("l", {"/etc/link.json": {"a": 1}}, group="json-file"))
+    guest.start()
+    assert server.result("run-l")["reason"] == ""
+    assert link.is_symlink()
+    assert json.loads(real.read_text()) == {"a": 1}
+    assert (real.stat().st_uid, real.stat().st_gid) == (12345, 12346)
+
+
 def test_a_file_that_cannot_be_written_is_a_failure(server, guest, deployment):
     (guest.root / "blocked").write_text("a file, no folder")
     server.deploy(deployment("f", {"/blocked/x.json": {}}, group="json-file"))
@@ -131,6 +146,35 @@ def test_apply_config_renders_the_tree_with_what_the_groups_without_hook_bring(s
     assert json.loads((guest.root / "usr/made").read_text())["ntp"] == {**METADATA["ntp"], "other": 1}
     assert f"wrote {etc}/ntp.conf" in server.result("run-data")["outputs"]["deploy_stdout"]
     assert done["outputs"]["deploy_stdout"] == "", "the first has rendered with the data of all"
+
+
+READ_ALL = "IFS=:; for file in $OS_CONFIG_FILES; do cat $file; echo; done"
+
+
+def test_every_program_is_told_the_files_that_the_metadata_lies_in(server, guest, deployment):
+    data = (
+        deployment("a/b", {"who": "first"}, group="os-apply-config"),
+        deployment("more", "[]", group="os-apply-config"),
+    )
+    server.deploy(*data, deployment("again", {"who": "later"}, group="Heat::Ungrouped"), deployment("s", READ_ALL))
+    guest.start()
+    assert server.result("run-s")["outputs"]["deploy_stdout"] == '{"who": "first"}\n{"who": "later"}\n'
+    server.replace(data[0], deployment("t", READ_ALL))
+    assert server.result("run-t")["outputs"]["deploy_stdout"] == '{"who": "first"}\n'
+
+
+@pytest.mark.slow
+def test_os_apply_config_itself_finds_what_our_server_hands_out(server, guest, deployment, reference_agents):
+    tool = f"{reference_agents}/bin/os-apply-config --key ntp.pool --type raw"
+    server.deploy(
+        deployment("data", {"ntp": {"pool": "a.example"}}, group="os-apply-config"),
+        deployment("s", tool + " 2>&1"),
+        deployment("a", None, group="apply-config"),
+    )
+    guest.environment["HEAT_APPLY_CONFIG_CMD"] = tool
+    guest.start()
+    assert server.result("run-s")["outputs"]["deploy_stdout"] == "a.example\n"
+    assert server.result("run-a")["outputs"]["deploy_stdout"] == "a.example\n"
 
 
 def test_os_apply_config_puts_its_data_into_the_tree_and_is_complete(server, guest, deployment):

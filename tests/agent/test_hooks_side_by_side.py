@@ -99,7 +99,7 @@ def test_where_the_script_hook_of_heat_agents_fails_ours_does_not(beside, deploy
     ours, theirs = beside.run(
         deployment("bare", "echo no interpreter line\n"),
         deployment("dos", "#!/bin/sh\r\necho dos\r\n"),
-        deployment("number", "#!/bin/sh\necho $n\n", inputs={"n": 5}),
+        {**deployment("number", "#!/bin/sh\necho $n\n"), "inputs": [{"name": "n", "type": "Number", "value": 5}]},
         deployment("bytes", "#!/bin/sh\nprintf '\\377' > $heat_outputs_path.raw\n", outputs=["raw"]),
     )
     for name in ("bare", "dos", "number", "bytes"):

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from calor.agent import keystone, polled
+from calor.agent import keystone, polled, signals
 from calor.cfntools import tls
 
 
@@ -137,6 +137,17 @@ def test_heat_collector_logs_in_by_password_and_signals_through_the_api(
     path = "/R2/v1/p/stacks/st/1/resources/dep/signal"
     eventually(lambda: signalled(server, path))
     assert signalled(server, path)[0]["deploy_stdout"] == "heat\n"
+
+
+def test_a_signal_goes_by_what_the_inputs_have_whatever_the_transport_is_called(server, keystone_routes):
+    account = {"auth_url": server.url, "user_id": "u", "password": "pw", "stack_id": "st/1", "resource_name": "dep"}
+    inputs = {f"deploy_{key}": value for key, value in account.items()}
+    path = "/R1/v1/p/stacks/st/1/resources/dep/signal"
+    server.routes[path] = lambda *_: (200, {}, b"")
+    assert signals.send(inputs, {"deploy_status_code": 0}, tls.DEFAULT) is None
+    assert signalled(server, path) == [{"deploy_status_code": 0}]
+    assert "no signal" in (signals.send({"deploy_signal_transport": "NO_SIGNAL"}, {}, tls.DEFAULT) or "")
+    assert "nothing to signal with" in (signals.send({"deploy_signal_transport": "CFN_SIGNAL"}, {}, tls.DEFAULT) or "")
 
 
 def test_f049_region_null_is_no_region_and_a_named_one_is_taken(server, keystone_routes):

@@ -168,6 +168,7 @@ class Agent:
             if self._worker.heard_nothing_new(collector) and self._beats is not None:
                 self._beats.wake()
             if not collector.waits:
+                idle.limit(collector.longest_pause or self._settings.poll_max)
                 self._stop.wait(idle.next())
 
     def _changed_by_fetch(self) -> None:

@@ -14,6 +14,11 @@ class Backoff:
     def reset(self) -> None:
         self._next = self._shortest
 
+    def limit(self, longest: float) -> None:
+        """From now on wait so long at most."""
+        self._longest = longest
+        self._next = min(self._next, longest)
+
     def next(self) -> float:
         wait = min(self._next, self._longest)
         self._next = min(self._next * 2, self._longest)

@@ -14,12 +14,14 @@ class Collection(NamedTuple):
 
 class Collector:
     """A source. ``waits`` where ``collect`` itself waits for news (a long poll); ``is_native`` where results go
-    back by the native protocol; ``stands_by`` where it gives nothing until another source has failed."""
+    back by the native protocol; ``stands_by`` where it gives nothing until another source has failed.
+    ``longest_pause``: seconds between two looks, where its own configuration says so."""
 
     name = ""
     waits = False
     is_native = False
     stands_by = False
+    longest_pause: Optional[float] = None
 
     def collect(self) -> Optional[Collection]:
         """What is there now; None if nothing is new. Raises httpclient.TransportError, identity.Refused or

@@ -1,8 +1,9 @@
 """A deployment as the server hands it out: Heat's JSON, parsed once."""
 
 import json
+import math
 import re
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from calor.cfntools.digest import sha256_hex
 
@@ -13,7 +14,8 @@ DATA_GROUPS = (UNGROUPED, "os-apply-config")
 
 
 class Deployment(NamedTuple):
-    """One config for this server. ``run_id`` belongs to one (deployment, config) and is safe as a file name."""
+    """One config for this server. ``run_id`` belongs to one (deployment, config) and is safe as a file name. ``fault``
+    says which of its options makes no sense: then it is not run."""
 
     id: str
     name: str
@@ -27,6 +29,7 @@ class Deployment(NamedTuple):
     retries: int
     timeout: Optional[float]
     document: Dict[str, Any]
+    fault: str = ""
 
     @property
     def action(self) -> str:
@@ -38,24 +41,63 @@ def parse(document: Dict[str, Any]) -> Deployment:
     ident = document.get("id")
     if not isinstance(ident, str) or not ident:
         raise ValueError("a deployment without an id")
-    ours = document.get("calor") or {}
+    ours, options = _map(document.get("calor")), _map(document.get("options"))
     run_id = str(ours.get("run_id") or ident)
-    inputs = {str(item["name"]): item.get("value") for item in document.get("inputs") or [] if "name" in item}
-    timeout = ours.get("timeout")
+    if "inputs" in document:
+        document = dict(document, inputs=_inputs(document["inputs"]))
+    retries, no_count = _number("retries", ours, options)
+    timeout, no_time = _number("timeout", ours, options)
     return Deployment(
         id=ident,
         name=str(document.get("name") or ident),
         group=str(document.get("group") or UNGROUPED),
         config=document.get("config"),
-        inputs=inputs,
-        output_names=[str(item["name"]) for item in document.get("outputs") or [] if "name" in item],
-        options=dict(document.get("options") or {}),
+        inputs={str(item["name"]): item.get("value") for item in document.get("inputs") or []},
+        output_names=[str(item["name"]) for item in _named(document.get("outputs"))],
+        options=options,
         run_id=run_id if SAFE_NAME.match(run_id) else sha256_hex(run_id.encode("utf-8", "surrogatepass")),
         deployment_id=str(ours.get("deployment_id") or ""),
-        retries=max(0, int(ours.get("retries") or 0)),
-        timeout=float(timeout) if timeout else None,
+        retries=max(0, int(retries)),
+        timeout=timeout or None,
         document=document,
+        fault=no_count or no_time,
     )
+
+
+def _map(value: Any) -> Dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _named(items: Any) -> List[Dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict) and "name" in item] if isinstance(items, list) else []
+
+
+def _inputs(items: Any) -> List[Dict[str, Any]]:
+    """The inputs; of those whose type is String the value is text, as Heat's agent gives it to its hooks. Maps and
+    lists, which that turns to Python's notation, stay what they are."""
+    found = []
+    for item in _named(items):
+        value = item.get("value")
+        is_scalar = value is None or isinstance(value, (bool, int, float))
+        if item.get("type") == "String" and is_scalar:
+            item = dict(item, value="" if value is None else str(value))
+        found.append(item)
+    return found
+
+
+def _number(name: str, ours: Dict[str, Any], options: Dict[str, Any]) -> Tuple[float, str]:
+    """What our server says, else the option (other servers hand out no more than that); 0 and why, where it is no
+    number."""
+    value = ours[name] if name in ours else options.get(name)
+    if value in (None, ""):
+        return 0.0, ""
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if math.isfinite(number) and number >= 0:
+        return number, ""
+    return 0.0, "option {} is no number that makes sense: {!r}".format(name, value)
 
 
 def parse_all(documents: Any) -> List[Deployment]:

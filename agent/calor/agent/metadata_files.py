@@ -1,10 +1,12 @@
-"""The metadata of this instance, as os-apply-config merges it from files, and from what our server handed out."""
+"""The metadata of this instance, as os-apply-config merges it from files: those of os-collect-config, and what our
+server handed out."""
 
 import json
 import os
-from typing import Any, Dict, Iterable, List
+import re
+from typing import Any, Dict, Iterable, List, Set, Tuple
 
-from calor.agent.deployments import Deployment
+from calor.agent.deployments import DATA_GROUPS, Deployment
 from calor.agent.places import Places
 from calor.cfntools import durable
 
@@ -20,14 +22,20 @@ class MetadataFault(Exception):
     """A file that is no JSON map; the message names it."""
 
 
+def paths(places: Places) -> List[str]:
+    """The files that os-collect-config lists (or we in its place), then the configs of the groups without a hook that
+    our server hands out, in their order."""
+    found: List[str] = []
+    for path in (places.under(FILE_LIST), _list(places)):
+        listed = durable.read_json(path)
+        found += [str(one) for one in listed] if isinstance(listed, list) else []
+    return found
+
+
 def collected(places: Places) -> Dict[str, Any]:
-    """Fallback files first, then those that os-collect-config lists, then the configs of the groups without a hook
-    that the server hands out, in their order; later ones win, maps are merged."""
-    listed = durable.read_json(places.under(FILE_LIST))
-    paths = [places.under(path) for path in FALLBACK]
-    paths += [str(path) for path in listed] if isinstance(listed, list) else []
-    found = [_read(path) for path in paths if os.path.exists(path)]
-    return merged([*found, *(durable.read_json(places.ungrouped) or [])])
+    """Fallback files first, then all the others; later ones win, maps are merged."""
+    found = [*(places.under(path) for path in FALLBACK), *paths(places)]
+    return merged(_read(path) for path in found if os.path.exists(path))
 
 
 def merged(documents: Iterable[Any]) -> Dict[str, Any]:
@@ -55,11 +63,39 @@ def _read(path: str) -> Any:
         raise MetadataFault("could not parse metadata file {}: {}".format(path, exc)) from exc
 
 
+def data_of(deployments: Iterable[Deployment], taken: Set[str]) -> List[Tuple[str, Dict[str, Any]]]:
+    """The configs (maps, or JSON text) of those that are data and nothing else, each with the name of a file, which
+    is not ``taken`` before and is then."""
+    found = []
+    for one in deployments:
+        config = _config(one) if one.group in DATA_GROUPS else {}
+        if config:
+            name = re.sub("[^A-Za-z0-9_.-]", "_", one.name)
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            found.append((name + ".json", config))
+    return found
+
+
 def keep(places: Places, deployments: List[Deployment]) -> None:
-    """Remember the configs (maps, or JSON text) of deployments that are data and nothing else."""
-    found = [config for config in map(_config, deployments) if config]
-    if found != (durable.read_json(places.ungrouped) or []):
-        durable.write_json(places.ungrouped, found)
+    """Put down what of these is data, each config in a file of its own; the list of the files comes last."""
+    found = [(os.path.join(places.ungrouped, name), config) for name, config in data_of(deployments, {"list"})]
+    known = durable.read_json(_list(places)) or []
+    for path, config in found:
+        if durable.read_json(path) != config:
+            durable.make_directory(places.ungrouped)
+            durable.write_json(path, config)
+    listed = [path for path, _ in found]
+    if listed != known:
+        durable.make_directory(places.ungrouped)
+        durable.write_json(_list(places), listed)
+    for path in set(known) - set(listed):
+        durable.remove(path)
+
+
+def _list(places: Places) -> str:
+    return os.path.join(places.ungrouped, "list.json")
 
 
 def _config(deployment: Deployment) -> Dict[str, Any]:

@@ -29,8 +29,8 @@ class Places(NamedTuple):
 
     @property
     def ungrouped(self) -> str:
-        """The configs of the groups without a hook, as the server hands them out now."""
-        return os.path.join(self.state, "ungrouped.json")
+        """The folder of the configs of the groups without a hook, as our server hands them out now."""
+        return os.path.join(self.state, "ungrouped")
 
     def under(self, path: str) -> str:
         """An absolute path of the instance, moved below the root."""

@@ -56,6 +56,18 @@ def marked(mark: str) -> Set[int]:
     return found
 
 
+def is_running(program: bytes) -> bool:
+    """Whether a process of this machine (not of a container in it) has this in its command line."""
+    return any(program in _read(pid, "cmdline") and _is_here(pid) for pid in _pids())
+
+
+def _is_here(pid: int) -> bool:
+    try:
+        return os.readlink("/proc/{}/ns/mnt".format(pid)) == os.readlink("/proc/self/ns/mnt")
+    except OSError:
+        return False
+
+
 def end(mark: str, root: int, grace: float) -> int:
     """Terminate the processes below ``root`` (0: none) and those that bear the mark; kill what is left after
     ``grace`` seconds, until nothing is left. How many there were."""

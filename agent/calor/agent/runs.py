@@ -5,7 +5,7 @@ A run is over when its result lies in the outbox or has been reported; neither i
 """
 
 import os
-from typing import List, Optional
+from typing import List, Optional, Set
 
 from calor.agent import outputs
 from calor.agent.attempts import Attempt
@@ -94,12 +94,15 @@ class Runs:
                 found.append((os.stat(path).st_mtime, path))
         return [Run(path) for _, path in sorted(found)]
 
-    def prune(self, wanted: List[str]) -> None:
-        """Forget the oldest reported runs that the server no longer names, beyond ``KEEP``."""
+    def prune(self, wanted: List[str]) -> Set[str]:
+        """Forget the oldest reported runs that the server no longer names, beyond ``KEEP``; their configs' ids."""
         idle = [run for run in self.all() if run.is_reported and run.run_id not in wanted]
         if len(idle) <= KEEP:
-            return
+            return set()
         import shutil  # it brings three compressors along, which an idle agent need not hold
 
-        for run in idle[: len(idle) - KEEP]:
+        forgotten = idle[: len(idle) - KEEP]
+        known = [run.deployment() for run in forgotten]
+        for run in forgotten:
             shutil.rmtree(run.directory, ignore_errors=True)
+        return {one.id for one in known if one is not None}

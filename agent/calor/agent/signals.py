@@ -13,22 +13,22 @@ MESSAGE_LIVES = 1209600
 
 
 def send(inputs: Dict[str, Any], outputs: Dict[str, Any], trust: tls.Trust) -> Optional[str]:
-    """Signal the outputs. None once the server has taken them; a text says why there is nobody to signal to.
-    Raises Refused or httpclient.TransportError."""
-    transport = str(inputs.get("deploy_signal_transport") or "")
+    """Signal the outputs by what the inputs have for it. None once the server has taken them; a text says why there is
+    nobody to signal to. Raises Refused or httpclient.TransportError."""
     if inputs.get("deploy_signal_id"):
         _by_url(inputs, outputs, trust)
         return None
-    if transport == "NO_SIGNAL" or not transport:
-        return "the deployment asks for no signal"
     who = keystone.account(inputs, prefix="deploy_")
-    if transport == "ZAQAR_SIGNAL" and who is not None and inputs.get("deploy_queue_id"):
+    if who is not None and inputs.get("deploy_queue_id"):
         queues.Queue(who, str(inputs["deploy_queue_id"]), trust).post(outputs, MESSAGE_LIVES)
         return None
-    if transport == "HEAT_SIGNAL" and who is not None:
+    if who is not None:
         _by_api(who, inputs, outputs, trust)
         return None
-    return "this agent cannot signal by {}".format(transport)
+    transport = str(inputs.get("deploy_signal_transport") or "NO_SIGNAL")
+    if transport == "NO_SIGNAL":
+        return "the deployment asks for no signal"
+    return "the deployment's inputs have nothing to signal with by {}".format(transport)
 
 
 def _by_url(inputs: Dict[str, Any], outputs: Dict[str, Any], trust: tls.Trust) -> None:

@@ -106,7 +106,9 @@ class Standby(Collector):
                     self._source = None
             if self._source is None:
                 time.sleep(1.0)
-        return self._source.collect()
+        found = self._source.collect()
+        self.longest_pause = self._source.longest_pause
+        return found
 
 
 def _collected(places: Places, trust: tls.Trust, remote: bool = False) -> Optional[Collector]:

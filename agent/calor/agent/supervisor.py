@@ -7,12 +7,13 @@ runs the hook with its output in files, and writes the outcome.
 import os
 import signal
 import subprocess
+import sys
 import time
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
-from calor.agent import attempts, boots, hooks, places, processes, resuming, room, spool, steps
+from calor.agent import attempts, boots, deployed, hooks, places, processes, resuming, room, spool, steps
 from calor.agent.attempts import Attempt, Outcome
-from calor.agent.deployments import Deployment, choose
+from calor.agent.deployments import Chosen, Deployment, choose
 from calor.agent.hooks import contract
 from calor.agent.runs import Run
 
@@ -61,6 +62,8 @@ def supervise(
     deployment: Deployment, attempt: Attempt, where: places.Places, environment: Mapping[str, str], stopping: Stopping
 ) -> Outcome:
     """Run the deployment's hook to its end. Never raises for what a user can cause."""
+    if deployment.fault:
+        return _failed("{} of {}".format(deployment.fault, deployment.name), 1)
     chosen = choose(deployment)
     job = contract.Job(deployment, chosen.config, where, environment, attempt.directory)
     if not chosen.group:
@@ -73,6 +76,7 @@ def supervise(
     if command is None:
         return _nothing("the configuration is empty: nothing to do")
     command.environment.update(contract.attempt_environment(job))
+    _tell_others(job, chosen)
     try:
         code = _run_all(command, attempt, Watch(deployment.timeout, stopping, attempt.mark))
     except NotStarted as exc:
@@ -86,6 +90,14 @@ def supervise(
         return _reboot(job, attempt, stopping)
     done = hook.finish(job, code)
     return Outcome(attempts.FINISHED, done.outputs, done.reason)
+
+
+def _tell_others(job: contract.Job, chosen: Chosen) -> None:
+    """That heat-agents of this machine must not run it too. Where they cannot be told, it runs all the same."""
+    try:
+        room.await_room(lambda: deployed.note(job.places, job.environment, job.deployment, chosen))
+    except OSError as exc:
+        sys.stderr.write("heat-agents cannot be told of this run: {}\n".format(exc))
 
 
 class NotStarted(Exception):

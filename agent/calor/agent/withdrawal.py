@@ -113,8 +113,11 @@ def _source(run: Run) -> str:
 
 
 def _is_successor(other: Deployment, gone: Deployment) -> bool:
-    """Whether it is a newer config of the same deployment."""
+    """Whether it is a newer config of the same deployment, whose hook takes over what the old one left."""
     names = ("deploy_stack_id", "deploy_resource_name")
     if [other.inputs.get(name) for name in names] != [gone.inputs.get(name) for name in names]:
         return False
-    return other.deployment_id == gone.deployment_id and other.name == gone.name
+    if (other.deployment_id, other.name) != (gone.deployment_id, gone.name):
+        return False
+    chosen = choose(other)
+    return chosen.group == choose(gone).group and bool(chosen.config or other.action == "DELETE")

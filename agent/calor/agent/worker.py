@@ -10,7 +10,7 @@ import select
 import time
 from typing import Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
-from calor.agent import boots, launching, metadata_files, outputs, room, steps
+from calor.agent import boots, deployed, launching, metadata_files, outputs, room, steps
 from calor.agent.attempts import INTERRUPTED, Attempt, Outcome
 from calor.agent.collecting import Collection, Collector
 from calor.agent.deployments import DATA_GROUPS, Deployment, parse
@@ -77,8 +77,9 @@ class Worker:
         self.wake()
 
     def _keep_data(self) -> None:
-        """Put down the deployments that are data for others to use, of all sources, before anything uses them."""
-        found = [one for _, collection in list(self._wanted.values()) for one in collection.deployments]
+        """Put down the deployments of our server that are data for others to use, before anything uses them; those of
+        other sources lie with the sources' own files (``collected``)."""
+        found = [one for native, got in list(self._wanted.values()) if native for one in got.deployments]
         data = [one for one in found if one.group in DATA_GROUPS]
         if self.has_heard and data != self._kept:
             metadata_files.keep(self._places, data)
@@ -147,15 +148,20 @@ class Worker:
         if self._withdrawals.step({name: found.deployments for name, (_, found) in list(self._wanted.items())}):
             return 0.1
         pending = self.pending()  # once more: what has just been settled must not be begun again
+        self._keep_data()  # once more: what came in meanwhile is for what begins now
+        longest = 3600.0
         for native, deployment in pending:
             if deployment.run_id in cancelled:
                 self._give_up(native, deployment)
+                continue
+            if self._is_of_others(native, deployment):
+                longest = deployed.LOOK_AGAIN
                 continue
             pause = self._not_before.get(deployment.run_id, 0.0) - time.monotonic()
             if pause > 0:
                 return pause
             return self._start(native, deployment, pending.index((native, deployment)) + 1, len(pending))
-        return 3600.0
+        return longest
 
     def _is_busy(self, wanted: Optional[Dict[str, Tuple[bool, Deployment]]], cancelled: Set[str]) -> bool:
         """Follow the runs that were begun; whether one still runs. ``wanted`` is None before a source was reached."""
@@ -240,6 +246,15 @@ class Worker:
             texts = {"deploy_stdout": "", "deploy_stderr": "", "deploy_status_code": -1}
             self._outbox.put(run, deployment, Outcome(INTERRUPTED, texts, "cancelled before it began"), native)
 
+    def _is_of_others(self, native: bool, deployment: Deployment) -> bool:
+        """Whether heat-agents have begun it before us; once they have ended, what they left is its result."""
+        run = self._runs.get(deployment.run_id)
+        theirs = None if run.attempts() else deployed.by_another(self._places, os.environ, deployment)
+        if theirs is not None and not deployed.is_going_on(theirs):
+            log.info("%s: %s", deployment.name, theirs.reason or "run by heat-agents before: success")
+            self._outbox.put(run, deployment, theirs, native)
+        return theirs is not None
+
     def _source_of(self, deployment: Deployment) -> str:
         named = [name for name, (_, found) in list(self._wanted.items()) if deployment in found.deployments]
         return named[0] if named else ""
@@ -278,7 +293,9 @@ class Worker:
             self._changed()
 
     def prune(self) -> None:
-        self._runs.prune([one.run_id for _, found in list(self._wanted.values()) for one in found.deployments])
+        wanted = [one for _, found in list(self._wanted.values()) for one in found.deployments]
+        for ident in self._runs.prune([one.run_id for one in wanted]) - {one.id for one in wanted}:
+            deployed.forget(self._places, os.environ, ident)
 
 
 def _counted(attempts: List[Attempt]) -> int:

@@ -4,7 +4,7 @@ import json
 import os
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from calor.agent import outputs, resuming, steps
+from calor.agent import metadata_files, outputs, resuming, steps
 from calor.agent.deployments import Deployment
 from calor.agent.places import Places
 
@@ -98,11 +98,14 @@ def base_environment(environment: Mapping[str, str]) -> Dict[str, str]:
 
 
 def attempt_environment(job: Job) -> Dict[str, str]:
-    """What the agent tells every program of an attempt; it also marks the processes (``processes``)."""
+    """What the agent tells every program of an attempt; it also marks the processes (``processes``). The files are for
+    os-apply-config, which hooks and scripts call: with it os-collect-config's command gets them."""
+    files = metadata_files.paths(job.places)
     return {
         steps.VARIABLE: steps.path(job.directory),
         resuming.VARIABLE: resuming.path(job.directory),
         resuming.COUNT: str(resuming.count(job.directory)),
+        **({"OS_CONFIG_FILES": ":".join(files)} if files else {}),
     }
 
 

@@ -26,27 +26,28 @@ class DockerCmd(working.Working):
 
     def work(self, job: contract.Job) -> int:
         engine = Engine(job)
-        if job.deployment.action == "DELETE":
-            self.withdraw(job, False)
-            return 0
         self.withdraw(job, False)
-        _rename(engine)
+        if job.deployment.action == "DELETE":
+            return 0
         failed = 0
         wanted = sorted(_containers(job).items(), key=lambda item: _number(item[1].get("start_order")))
         for number, (name, settings) in enumerate(wanted, 1):
             steps.note(job.directory, "container {} ({} of {})".format(name, number, len(wanted)))
             arguments = _exec(engine, job, settings) if _is_exec(name, settings) else _run(engine, job, name, settings)
             code = engine.run(*arguments)
-            if code not in (settings.get("exit_codes") or [0]):
+            if str(code) not in _exit_codes(settings):
                 sys.stderr.write("container {}: exit code {}\n".format(name, code))
                 failed = code or 1
         return failed
 
     def withdraw(self, job: contract.Job, is_replaced: bool) -> None:
+        if is_replaced:
+            return
         engine = Engine(job)
-        for container in engine.find(**_labels(job)) if not is_replaced else ():
+        for container in engine.find(**_labels(job)):
             if engine.run("rm", "-f", container.id) != 0:
                 raise contract.CannotRun("container {} cannot be removed".format(container.name), 1)
+        _rename(engine)
 
 
 def _containers(job: contract.Job) -> Dict[str, Dict[str, Any]]:
@@ -121,6 +122,13 @@ def _privileged(settings: Dict[str, Any]) -> List[str]:
 def _command(settings: Dict[str, Any]) -> List[str]:
     command = settings.get("command")
     return [str(word) for word in command] if isinstance(command, list) else str(command or "").split()
+
+
+def _exit_codes(settings: Dict[str, Any]) -> List[str]:
+    """Those that are no failure: a list, or one; numbers, or texts."""
+    given = settings.get("exit_codes")
+    codes = given if isinstance(given, list) else [given]
+    return [str(code) for code in codes if code is not None] or ["0"]
 
 
 def _texts(value: Any) -> List[str]:

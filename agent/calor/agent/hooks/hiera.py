@@ -6,8 +6,7 @@ import sys
 from typing import Any, List
 
 from calor.agent.hooks import contract, working
-from calor.agent.hooks.json_file import pretty
-from calor.cfntools import durable
+from calor.agent.hooks.json_file import pretty, put
 
 CHECK = "os-apply-config --key hiera.datafiles --type raw --key-default empty"
 VERSION_3 = "\n---\n:backends:\n  - json\n:json:\n  :datadir: {}\n:hierarchy:\n"
@@ -38,13 +37,9 @@ class Hiera(working.Working):
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if "hierarchy" in config:
             path = job.places.heat(job.environment, "HEAT_HIERA_CONFIG", "/etc/puppet/hiera.yaml")
-            durable.write(
-                path, _configuration(folder, config["hierarchy"] or [], job.deployment.options.get("version"))
-            )
+            put(path, _configuration(folder, config["hierarchy"] or [], job.deployment.options.get("version")), 0o600)
         for name, data in (config.get("datafiles") or {}).items():
-            path = os.path.join(folder, "{}.json".format(name))
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            durable.write(path, pretty(data))
+            put(os.path.join(folder, "{}.json".format(name)), pretty(data), 0o600)
         return 0
 
 

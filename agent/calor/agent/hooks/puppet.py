@@ -51,9 +51,10 @@ class Puppet(contract.Hook):
         if contract.is_true(options.get("enable_hiera")):
             folder = data_directory(job)
             os.makedirs(folder, mode=0o700, exist_ok=True)
-            path = os.path.join(folder, "heat_config_{}.json".format(job.deployment.name.replace("/", "_")))
+            name = job.deployment.name.replace("/", "_")
+            path = os.path.join(folder, "heat_config_{}.json".format(name))
             contract.write_private(path, json.dumps(job.deployment.inputs).encode("ascii"))
-            facts["FACTER_deploy_config_name"] = job.deployment.name
+            facts["FACTER_deploy_config_name"] = name  # a hierarchy makes the file's name of it
         return facts
 
     def finish(self, job: contract.Job, code: int) -> contract.Finished:
