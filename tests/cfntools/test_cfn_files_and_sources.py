@@ -231,6 +231,30 @@ def test_f091_a_hundred_runs_leave_nothing_behind(apply, tmp_path, monkeypatch):
     assert list(work.iterdir()) == []
 
 
+def spoilt(content: bytes) -> bytes:
+    return content[:40] + bytes(255 - one for one in content[40:60]) + content[60:]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        spoilt(gzip.compress(bytes(range(256)) * 9)),
+        spoilt(bz2.compress(bytes(range(256)) * 9)),
+        spoilt(lzma.compress(bytes(range(256)) * 9)),
+        spoilt(tarball({"f": bytes(range(256)) * 9})),
+        tarball({"f": bytes(range(256)) * 9})[:100],
+        zipped({"f": b"x"}).replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00"),
+    ],
+    ids=["gzip", "bzip2", "xz", "tar.gz", "cut short", "encrypted zip"],
+)
+def test_a_damaged_archive_is_an_error_with_its_address(apply, tmp_path, content):
+    (tmp_path / "x.gz").write_bytes(content)
+    code, said = apply({"sources": {str(tmp_path / "out"): str(tmp_path / "x.gz")}})
+    assert code == 1
+    assert said.err.startswith(f"cfn-init: sources: {tmp_path}/x.gz: ")
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_is_no_archive_is_named(apply, tmp_path):
     (tmp_path / "x").write_text("<html>not found</html>")
     code, said = apply({"sources": {str(tmp_path / "out"): str(tmp_path / "x")}})

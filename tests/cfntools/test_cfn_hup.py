@@ -113,6 +113,32 @@ def test_f090_no_action_runs_for_old_metadata_while_the_server_is_away(guest, li
     assert "AccessDenied: no" in capfd.readouterr().err
 
 
+def refusal(code):
+    return (400, f"<E><Error><Code>{code}</Code><Message>not now</Message></Error></E>".encode())
+
+
+@pytest.mark.parametrize("code", ["RequestExpired", "RequestLimitExceeded", "IncompleteSignature"])
+def test_f090_a_resource_is_gone_only_where_the_api_says_so(guest, listener, capfd, code):
+    listener.answers = [described({"a": 1})]
+    assert hup.main([]) == 0
+    listener.answers = [refusal(code)]
+    assert hup.main([]) == 1
+    assert f"the CloudFormation API answered 400: {code}: not now" in capfd.readouterr().err
+    assert len(guest.lines()) == 1, "a clock that is wrong removes nothing"
+    listener.answers = [refusal("InvalidParameterValue")]
+    assert hup.main([]) == 0
+    assert guest.lines()[1:] == ['one {"a": 1} ']
+
+
+def test_metadata_of_any_size_is_acted_on(guest, listener):
+    """What is too long for an environment is not in it."""
+    guest.hook("one", action=f"echo ${{#CFN_OLD_METADATA}} ${{#CFN_NEW_METADATA}} >>{guest.log}")
+    for size in (1000, 200_000, 1001):
+        listener.answers = [described({"a": "x" * (size - 9)})]
+        assert hup.main([]) == 0
+    assert guest.lines() == ["0 1000", "1000 0", "0 1001"]
+
+
 def test_a_new_hook_begins_from_what_cfn_init_has_applied(guest, listener):
     durable.make_directory(str(guest.root / "var/cache/heat-cfntools"))
     guest.write("var/cache/heat-cfntools/last_metadata_res", '{"a": 1}')

@@ -144,6 +144,13 @@ def test_what_is_no_address_is_refused_at_once(apply, tmp_path, section, monkeyp
         )
 
 
+@pytest.mark.parametrize("section", ["files", "sources"])
+def test_an_address_that_cannot_be_read_is_an_error_like_others(apply, tmp_path, section):
+    code, said = apply({section: {str(tmp_path / "x"): {"source": "http://[::1/x"}}})
+    assert code == 1
+    assert "http://[::1/x: Invalid IPv6 URL" in said.err
+
+
 def test_a_path_that_no_file_system_takes_is_an_error_like_others(apply):
     code, said = apply({"files": {"/tmp/a\0b": {"content": ""}}})
     assert code == 1

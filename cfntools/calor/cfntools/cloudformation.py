@@ -9,12 +9,24 @@ Ask = Callable[[Dict[str, str]], bytes]
 """Parameters of an action (``Action`` and its own) -> the XML of a success. Raises ApiRefused or TransportError."""
 
 
-class ApiRefused(Exception):
-    """The CloudFormation API answered with an error; ``status`` is the HTTP status."""
+UNKNOWN_NAME = ("InvalidParameterValue", "ValidationError")
 
-    def __init__(self, status: int, message: str) -> None:
-        super(ApiRefused, self).__init__("the CloudFormation API answered {}: {}".format(status, message))
+
+class ApiRefused(Exception):
+    """The CloudFormation API answered with an error; ``status`` is the HTTP status, ``code`` AWS's name of the error
+    where it gave one."""
+
+    def __init__(self, status: int, message: str, code: str = "") -> None:
+        words = "{}: {}".format(code, message) if code else message
+        super(ApiRefused, self).__init__("the CloudFormation API answered {}: {}".format(status, words))
         self.status = status
+        self.code = code
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it says that there is no such resource, as Heat, AWS and our guests' own API do. Much else is a 400,
+        too: a clock that is wrong, calls that are too many."""
+        return self.status == 404 or (self.status == 400 and self.code in UNKNOWN_NAME)
 
 
 class Description(NamedTuple):
@@ -51,17 +63,17 @@ def checked(answer: httpclient.Answer) -> bytes:
     """The body of a success. Raises ApiRefused with the API's own message, TransportError where it is worth another
     try."""
     if not retrying.check(answer).ok:
-        raise ApiRefused(answer.status, _message(answer))
+        raise _refusal(answer)
     return answer.body
 
 
-def _message(answer: httpclient.Answer) -> str:
-    plain = " ".join(answer.text()[:500].split())
+def _refusal(answer: httpclient.Answer) -> ApiRefused:
     try:
         found = _texts(answer.body, ("Code", "Message"))
     except httpclient.TransportError:
-        return plain
-    return ": ".join(found[key] for key in ("Code", "Message") if found.get(key)) or plain
+        found = {}
+    plain = " ".join(answer.text()[:500].split())
+    return ApiRefused(answer.status, found.get("Message") or plain, found.get("Code", ""))
 
 
 def _description(document: bytes) -> Description:

@@ -43,7 +43,10 @@ class Source:
     def _local(self) -> Optional[str]:
         if os.path.isabs(self.url):
             return self.url
-        parts = urlsplit(self.url)
+        try:
+            parts = urlsplit(self.url)
+        except ValueError as exc:
+            raise CannotFetch("{}: {}".format(self.url, exc)) from exc
         return unquote(parts.path) if parts.scheme == "file" else None
 
     def _download(self, path: str, authentication: Authentication) -> None:

@@ -11,7 +11,8 @@ from calor.cfntools.init import KEY
 from calor.cfntools.narration import Narrator
 from calor.cfntools.sections import SectionFailed, services
 
-GONE = (404, 400)
+LONGEST = 120 * 1024
+"""Bytes of a value in an action's environment: the kernel starts no program with one of 128 KiB."""
 
 
 class Change(NamedTuple):
@@ -62,7 +63,7 @@ class Pass:
         try:
             return cloudformation.describe_stack_resource(self._ask, self._settings.stack, resource)
         except cloudformation.ApiRefused as exc:
-            if exc.status in GONE and any(self._state.seen(_id(hook)) for hook in hooks):
+            if exc.is_gone and any(self._state.seen(_id(hook)) for hook in hooks):
                 return None
             raise
 
@@ -168,7 +169,8 @@ def _environment(hook: Hook, change: Change) -> Dict[str, str]:
     for age, seen in (("OLD", change.old), ("NEW", change.new)):
         if seen.value is not None:
             text = seen.value if isinstance(seen.value, str) else json.dumps(seen.value)
-            found["CFN_{}_{}".format(age, kind)] = text
+            if len(text.encode("utf-8", "surrogatepass")) <= LONGEST:
+                found["CFN_{}_{}".format(age, kind)] = text
         if seen.last_updated and not hook.part:
             found["CFN_{}_LAST_UPDATED".format(age)] = seen.last_updated
     return found

@@ -8,6 +8,7 @@ import shutil
 import stat
 import tarfile
 import zipfile
+import zlib
 from typing import Any, Callable, Dict, List, Optional
 
 COMPRESSED: Dict[bytes, Callable[[str], Any]] = {
@@ -16,7 +17,9 @@ COMPRESSED: Dict[bytes, Callable[[str], Any]] = {
     b"\xfd7zXZ\x00": lzma.open,
 }
 SUFFIXES = (".gz", ".bz2", ".xz")
-DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, lzma.LZMAError, OSError)
+DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError)
+"""What reading an archive raises that is damaged, encrypted (RuntimeError) or names a file as no file system can
+(ValueError)."""
 
 
 class Unsafe(Exception):
