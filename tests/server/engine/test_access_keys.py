@@ -6,7 +6,7 @@ import pytest
 from agent_hosts import exists
 from engine_world import USER
 
-from calor.server.errors import BadRequest, Forbidden, Unauthorized
+from calor.server.errors import BadRequest, EntityNotFound, Forbidden, Unauthorized
 
 TEMPLATE = {
     "HeatTemplateFormatVersion": "2012-12-12",
@@ -47,9 +47,11 @@ async def test_they_open_the_metadata_of_their_stacks_instances_and_its_signals(
     assert (await guests.metadata(who, "smoke", "Other"))["word"] == "other"
     shown = await engine.orchestrator.resources.metadata(USER, stack.name, stack.id, "Machine")
     assert shown["key"] == "******", "the tools read it in clear, users do not"
-    for name in ("Handle", "User", "nosuch"):
+    for name in ("Handle", "User"):
         with pytest.raises(Forbidden):
             await guests.metadata(who, "smoke", name)
+    with pytest.raises(EntityNotFound, match=r"The Resource \(nosuch\) could not be found in Stack smoke."):
+        await guests.describe(who, "smoke", "nosuch")
     with pytest.raises(Forbidden):
         await guests.metadata(who, "another", "Machine")
     await guests.signal_resource(who, "smoke", "Done", "i-1", "SUCCESS")

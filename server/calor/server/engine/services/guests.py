@@ -298,8 +298,10 @@ class GuestService:
             raise Forbidden(OWN_ONLY)
         rows = await queries.stack_resources(self._tools.database, stack.id)
         found = next((one for one in reversed(rows) if one.name == resource and one.replaced_by is None), None)
-        opened = None if found is None else self._tools.registry.get(found.type)
-        if found is None or opened is None or not opened.has_metadata_endpoint:
+        if found is None:  # an instance that sees it go acts on that
+            raise EntityNotFound(f"The Resource ({resource}) could not be found in Stack {stack_name}.")
+        opened = self._tools.registry.get(found.type)
+        if opened is None or not opened.has_metadata_endpoint:
             raise Forbidden("These keys open the metadata of their stack's instances only.")
         return stack, found
 
