@@ -33,19 +33,25 @@ def test_a_mode_is_octal_as_text_and_as_the_digits_of_a_number(apply, tmp_path, 
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == wanted
 
 
+@pytest.mark.parametrize("mode", [0o644, 0o400, 0o755, 0o600, 0o640, 0o1777])
+def test_f102_a_mode_that_yaml_has_changed_is_the_one_that_was_written(apply, tmp_path, mode):
+    code, said = apply({"files": {str(tmp_path / "f"): {"content": "", "mode": mode}}})
+    assert code == 0
+    assert f"mode {mode} is taken for 0{mode:o}, as YAML reads it: quote it" in said.err
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == mode
+
+
 @pytest.mark.parametrize(
     ("mode", "message"),
     [
-        (0o644, "mode 420 is a number, as YAML reads 0644: quote it"),
-        (0o400, "mode 256 is a number, as YAML reads 0400: quote it"),
-        (0o755, "mode 493 is a number, as YAML reads 0755: quote it"),
         ("-1", "mode '-1' is not octal"),
         ("7777777", "mode '7777777' is not octal"),
         (True, "mode True is not octal"),
         ([600], "mode [600] is not octal"),
+        (99, "mode 99 is not octal"),
     ],
 )
-def test_f102_a_mode_that_yaml_has_changed_is_refused_and_not_guessed(apply, tmp_path, mode, message):
+def test_a_mode_that_is_none_is_refused(apply, tmp_path, mode, message):
     code, said = apply({"files": {str(tmp_path / "f"): {"content": "", "mode": mode}}})
     assert code == 1
     assert message in said.err

@@ -44,7 +44,7 @@ def apply(wanted: Dict[str, Any], run: Run) -> None:
 
 def _put(path: str, item: Dict[str, Any], run: Run) -> bool:
     """Whether the file is another than before, in its content, owner or mode."""
-    owner, mode = _owner(path, item), _mode(path, item)
+    owner, mode = _owner(path, item), _mode(path, item, run)
     if os.path.isdir(path) and not os.path.islink(path):
         raise SectionFailed("files: {} is a directory".format(path))
     made = _make_parents(os.path.dirname(path))
@@ -158,26 +158,37 @@ def _content(path: str, item: Dict[str, Any]) -> bytes:
         raise SectionFailed("files: {}: content is not base64: {}".format(path, exc)) from exc
 
 
-def _mode(path: str, item: Dict[str, Any]) -> int:
+def _mode(path: str, item: Dict[str, Any], run: Run) -> int:
     """As asked for, with the bits that say what kind of file it is; else that of the file that is there."""
     asked = item.get("mode")
     if asked in (None, ""):
         before = _there(path)
         return 0o644 if before is None else stat.S_IMODE(before.st_mode)
-    try:
-        mode = int(str(asked), 8)
-    except ValueError:
-        mode = -1
-    if isinstance(asked, int) and not isinstance(asked, bool) and not _is_likely(mode):
-        raise SectionFailed("files: {}: mode {} is a number, as YAML reads 0{:o}: quote it".format(path, asked, asked))
+    mode = _meant(asked)
     if not 0 <= mode <= LARGEST_MODE:
         raise SectionFailed("files: {}: mode {!r} is not octal".format(path, asked))
+    if mode != _octal(asked):
+        run.narrator.warn("files: {}: mode {} is taken for 0{:o}, as YAML reads it: quote it".format(path, asked, mode))
     return mode
 
 
+def _meant(asked: Any) -> int:
+    """The octal digits; -1 where they are none. An unquoted ``0644`` of a YAML template reaches us as the number 420:
+    digits that make no mode to ask for, and a value that does."""
+    mode = _octal(asked)
+    is_number = isinstance(asked, int) and not isinstance(asked, bool)
+    return int(asked) if is_number and not _is_likely(mode) and _is_likely(asked) else mode
+
+
+def _octal(asked: Any) -> int:
+    try:
+        return int(str(asked), 8)
+    except ValueError:
+        return -1
+
+
 def _is_likely(mode: int) -> bool:
-    """Whether everybody may do only what the owner may: of a number whose digits are no such mode, those are not what
-    was written. An unquoted 0644 reaches us as 420."""
+    """Whether the owner may read, and everybody may do only what the owner may."""
     owner, group, others = mode >> 6 & 7, mode >> 3 & 7, mode & 7
     return mode >= 0 and bool(owner & 4) and not group & ~owner and not others & ~group
 
