@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from calor.agent import attempts, deployments, hooks, outputs, places, runs, settings, withdrawal
 from calor.agent.backoff import Backoff
+from calor.agent.hooks import ansible_options, contract
 from calor.cfntools import durable
 
 
@@ -65,9 +66,18 @@ def test_a_run_id_is_always_a_file_name(run_id):
 def test_whatever_the_server_sends_is_read_without_a_fault(document):
     for one in deployments.parse_all([document, {"id": "x", **(document if isinstance(document, dict) else {})}]):
         assert isinstance(one, deployments.Deployment)
+    for config in (document, {"configs": document}, {"configs": [{"actions": document}]}):
+        component = deployments.parse({"id": "x", "group": "component", "config": config})
+        assert isinstance(deployments.choose(component), deployments.Chosen)
 
 
-@pytest.mark.parametrize("config", ["not json", None, [], {"configs": None}, {"configs": [{"actions": ["DELETE"]}]}])
+@pytest.mark.parametrize(
+    "config",
+    [
+        *("not json", "[1]", None, [], ["x"], 5, {"configs": None}, {"configs": ["x", None]}, {"configs": {"a": 1}}),
+        {"configs": [{"actions": ["DELETE"]}, {"actions": {"a": "CREATE"}}]},
+    ],
+)
 def test_a_component_without_a_config_for_the_action_chooses_nothing(config):
     one = deployments.parse({"id": "c", "group": "component", "config": config})
     assert deployments.choose(one).group == ""
@@ -178,6 +188,14 @@ def test_the_table_of_hooks_names_each_by_its_group_and_those_that_leave_somethi
     found = {group: hooks.built_in(group) for group, _, _ in hooks.HOOKS}
     assert all(hook.group == group for group, hook in found.items())
     assert {group for group, hook in found.items() if hook.leaves_something} == set(withdrawal.GROUPS)
+
+
+@pytest.mark.parametrize("given", ["hush", '{"a": ', '["hush"]', ["hush"]])
+def test_vault_passwords_that_are_no_map_are_refused_and_not_shown(given):
+    with pytest.raises(contract.CannotRun, match="must map vault ids") as raised:
+        ansible_options.Secrets.of({"ansible_vault_passwords": given})
+    assert "hush" not in str(raised.value)
+    assert ansible_options.Secrets.of({"ansible_vault_passwords": '{"a": 1}'}).passwords == {"a": "1"}
 
 
 def test_every_hook_has_a_section_of_the_page():

@@ -128,8 +128,11 @@ def choose(deployment: Deployment) -> Chosen:
             config = json.loads(config)
         except ValueError:
             config = {}
-    for entry in (config or {}).get("configs") or []:
-        actions = entry.get("actions") or []
-        if deployment.action in ([actions] if isinstance(actions, str) else actions):
+    entries = _map(config).get("configs")
+    for entry in entries if isinstance(entries, list) else []:
+        actions = _map(entry).get("actions") or []
+        if deployment.action in (
+            [actions] if isinstance(actions, str) else actions if isinstance(actions, list) else []
+        ):
             return Chosen(str(entry.get("tool") or "script"), entry.get("config"))
     return Chosen("", None)

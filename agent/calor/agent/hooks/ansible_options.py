@@ -25,6 +25,14 @@ Write = Callable[[str, str], str]
 """Write a private file of this config by its kind; its path."""
 
 
+def _parsed(text: str) -> Any:
+    """JSON; a text that is none is shown to nobody."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 class Secrets(NamedTuple):
     """Vault passwords by vault id; the one without id under ""."""
 
@@ -32,11 +40,14 @@ class Secrets(NamedTuple):
 
     @classmethod
     def of(cls, inputs: Dict[str, Any]) -> "Secrets":
+        """Raises CannotRun."""
         found = {}
         more = inputs.get(VAULTS_INPUT)
-        if isinstance(more, str) and more.strip().startswith("{"):
-            more = json.loads(more)
-        for ident, password in (more or {}).items() if isinstance(more, dict) else ():
+        if isinstance(more, str):
+            more = _parsed(more) if more.strip() else {}
+        if not isinstance(more or {}, dict):
+            raise contract.CannotRun("ansible hook: the input {} must map vault ids".format(VAULTS_INPUT), 1)
+        for ident, password in (more or {}).items():
             found[str(ident)] = str(password)
         if inputs.get(VAULT_INPUT):
             found[""] = str(inputs[VAULT_INPUT])
