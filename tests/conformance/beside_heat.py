@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """`python tests/conformance/beside_heat.py [--cases N] [--seed S] [KIND …]`: random cases, answered by Heat and by us.
 
-Cases of the kinds functions, parameters, properties and dependencies are made at random, answered by the package
-`openstack-heat` (installed once, in a virtualenv of its own: `benchmarks/heat_package.py`) and judged by the rules of
-`run.py`. Prints the tallies and the first differences; ends with 1 if there is any. The same seed makes the same cases.
+Cases of the kinds functions, parameters, properties and dependencies are made at random; of the kind templates they are
+real ones (of the corpus beside the checkout) with something changed. The package `openstack-heat` answers them
+(installed once, in a virtualenv of its own: `benchmarks/heat_package.py`), and we are judged by the rules of `run.py`.
+Prints the tallies and the first differences; ends with 1 if there is any. The same seed makes the same cases.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import varied_dependencies
 import varied_functions
 import varied_parameters
 import varied_properties
+import varied_templates
 from judging import Exceptions, Verdict
 from run import show, verdicts_of
 
@@ -31,6 +33,7 @@ KINDS: Mapping[str, Callable[[random.Random, str], dict[str, Any]]] = {
     "parameters": varied_parameters.case,
     "properties": varied_properties.case,
     "dependencies": varied_dependencies.case,
+    "templates": varied_templates.case,
 }
 
 
@@ -48,7 +51,7 @@ def judged(cases: Sequence[Mapping[str, Any]], python: str) -> list[Verdict]:
     """The verdicts on cases that Heat answers first."""
     with tempfile.TemporaryDirectory() as folder:
         asked, answered = Path(folder, "asked.json"), Path(folder, "answered.json")
-        asked.write_text(json.dumps({"cases": cases}))
+        asked.write_text(json.dumps({"cases": cases, "corpus": str(varied_templates.CORPUS)}))
         command = [python, "-W", "ignore", str(HERE / "heat_answers.py"), str(asked), str(answered)]
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "benchmarks")}
         subprocess.run(command, env=environment, check=True, stderr=subprocess.DEVNULL)

@@ -1,13 +1,15 @@
 """Templates and environments that people wrote, against the record of what Heat said of each."""
 
+import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import tosca_records
-from judging import Judge, Verdict, attempt
+from judging import Found, Judge, Verdict, attempt
 
 from calor.server.authoring.files import Bundle
 from calor.server.engine.revision.blueprint import draw, validate
@@ -37,6 +39,12 @@ NOT_ITS_OWN = ("Could not fetch remote template", "was not provided")
 STAGES = ("parse", "template", "parameters", "conditions", "resources", "dependencies", "outputs")
 
 
+LATER = frozenset({"function-arguments", "parameter-value", "parameter-default"})
+"""Codes of what Heat's validate leaves to the time when a value is needed (``values`` of a record), and we tell."""
+ASKED = frozenset({"unknown-property", "unknown-attribute", "deletion-policy", "circular-dependency"})
+"""Codes of what Heat's validate looks at in the definitions of resources, without their values."""
+
+
 class Files(dict[str, str]):
     """The files that a template names: those that lie beside it, and empty ones for the others."""
 
@@ -55,14 +63,21 @@ class Files(dict[str, str]):
 
     def get(self, name: str, default: Any = None) -> Any:
         path = self.folder / name
-        return path.read_text(errors="replace") if "://" not in name and path.is_file() else default
+        return path.read_text(errors="replace") if "://" not in name and _is_file(path) else default
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that no file can have
+        return False
 
 
 def verdicts(root: Path, records: Mapping[str, Any], judge: Judge) -> Iterator[Verdict]:
     """One verdict for whether a template is accepted, and one for each field of the record."""
     for name, record in records.items():
         if record["kind"] in ("hot", "cfn"):
-            yield from _of_template(root / name, name, record, judge)
+            yield from _of_template(root / record.get("origin", name), name, record, judge)
         elif record["kind"] == "env":
             yield from _of_environment(root / name, name, record, judge)
     yield from tosca_records.verdicts(root, records, judge)
@@ -73,13 +88,35 @@ def _accepted(stages: Mapping[str, Any]) -> bool:
     return checked == "ok" and all(stages.get(stage) == "ok" for stage in STAGES)
 
 
+CRASHES = frozenset(
+    {"AttributeError", "IndexError", "KeyError", "RecursionError", "TypeError", "UnicodeEncodeError", "AssertionError"}
+)
+"""Classes of errors that Heat does not mean to raise, and answers with 500."""
+
+
+def _fails_later(stages: Mapping[str, Any]) -> bool:
+    error = stages.get("values", "ok")
+    return error != "ok" and error["class"] != "ConnectFailure"  # where an attribute is asked of a cloud
+
+
+def _status(stages: Mapping[str, Any]) -> int:
+    """Of the first stage that says why the template is refused."""
+    errors = [stages[name] for name in (*STAGES[:3], "validate", *STAGES[3:]) if stages.get(name, "ok") != "ok"]
+    return 500 if errors and errors[0]["class"] in CRASHES else 400
+
+
 def _of_template(path: Path, name: str, record: Mapping[str, Any], judge: Judge) -> Iterator[Verdict]:
-    text, files, kind = path.read_text(errors="replace"), Files(path.parent), record["kind"]
-    wanted: Any = True if _accepted(record["stages"]) else {"error": {"http_status": 400}}
-    if not any(words in json.dumps(record["stages"]) for words in NOT_ITS_OWN):
-        yield judge.verdict(
-            f"{kind}: accepted", name, record, wanted, [attempt(lambda: _validated(text, path, name, files, record))]
-        )
+    text = record.get("text", path.read_text(errors="replace"))  # a changed template brings its own
+    files, kind = Files(path.parent), record["kind"]
+    wanted: Any = True if _accepted(record["stages"]) else {"error": {"http_status": _status(record["stages"])}}
+    if not any(words in json.dumps(record["stages"]) for words in NOT_ITS_OWN) and not _is_of_opaque(record):
+        found = attempt(lambda: _validated(text, path, name, files, record))
+        whole = functools.partial(attempt, lambda: _validated(text, path, name, files, record, whole=True))
+        if _fails_later(record["stages"]) and found.refusal is not None and found.codes <= LATER:
+            wanted = {"error": {"http_status": 400}}
+        if "Value must be" in json.dumps(record["stages"]) and found.refusal is None:
+            found = whole()  # Heat converts the values of some properties for its graph, we do when all are checked
+        yield judge.verdict(f"{kind}: accepted", name, record, wanted, [found])
     try:
         template = parse_template(text, file=name, limits=LIMITS)
         model = bind(template, given=record.get("inputs_used"), allow_missing=True, files=files, pseudo=PSEUDO)
@@ -91,7 +128,8 @@ def _of_template(path: Path, name: str, record: Mapping[str, Any], judge: Judge)
     for field, found in fields.items():
         if field in record:
             same = attempt(lambda found=found: found)  # type: ignore[misc]
-            yield judge.verdict(f"{kind}: {field}", name, record, _read(field, record), [same])
+            wanted = _read(field, record)
+            yield judge.verdict(f"{kind}: {field}", name, record, _worded(wanted, wanted), [_told(same, wanted)])
 
 
 PSEUDO = Pseudo(facade={}, stack_name="x", project_id="x")
@@ -106,19 +144,49 @@ def _environment(record: Mapping[str, Any], path: Path) -> Environment:
     return Bundle(path.parent).registry(parse_environment(file.read_text(errors="replace")), file)
 
 
-def _validated(text: str, path: Path, name: str, files: Files, record: Mapping[str, Any]) -> bool:
-    """As Heat's `template validate` checks one template: no parameter is given, the values of properties and the rules
-    of their types are left to the create call, types that are not there count as opaque."""
+OF_A_RESOURCE = re.compile(
+    r"(?:resources|Resources)\.([^.:]+)\.(?:properties|Properties|update_policy|UpdatePolicy): Unknown Property"
+    r"|The Referenced Attribute \(([^ ]+) "
+    r"|(?:resources|Resources)\.([^.:]+)\.(?:deletion_policy|DeletionPolicy): "
+)
+"""What Heat says of a resource by the rules of its type."""
+
+
+def _is_of_opaque(record: Mapping[str, Any]) -> bool:
+    """Whether Heat refuses a template for what a type says that we do not have: such types count as opaque."""
+    stages, resources = record["stages"], record.get("resources", {})
+    error = stages.get("validate_with_none_for_unknown", stages.get("validate", "ok"))
+    said = OF_A_RESOURCE.search(error["message"]) if error != "ok" else None
+    name = next(filter(None, said.groups()), "") if said else ""
+    return name in resources and KNOWN.get(resources[name]["type"]) is None
+
+
+def _is_asked(problem: Problem, model: Model) -> bool:
+    place = next((name for name in model.resources if problem.path.split(".", 1)[-1].startswith(f"{name}.")), "")
+    rest = problem.path.split(".", 1)[-1].removeprefix(f"{place}.")
+    if problem.code == "unknown-property":  # of the resource itself, not of a map in its properties
+        return bool(place) and rest.partition(".")[2] in map(str, model.resources[place].properties)
+    return problem.code in ASKED or rest.startswith(("update_policy", "UpdatePolicy"))
+
+
+def _validated(
+    text: str, path: Path, name: str, files: Files, record: Mapping[str, Any], *, whole: bool = False
+) -> bool:
+    """As Heat's `template validate` checks one template: no parameter is given, types that are not there count as
+    opaque, and unless it is to be checked as a ``whole`` the values of properties and the rules of their types are left
+    to the create call."""
     template = parse_template(text, file=name, limits=LIMITS)
     registry = replace(Environment(), resource_registry=_environment(record, path).resource_registry)
     model = bind(template, registry, {}, allow_missing=True, files=files, pseudo=PSEUDO)
     unknown: list[Problem] = []
+    found: Sequence[Problem] = ()
     try:
         validate(draw(model, KNOWN, files, unknown))
     except InvalidInput as error:
-        problems = [problem for problem in error.problems if problem.code == "unknown-property"]
-        if problems:
-            raise InvalidInput(problems) from error
+        found = error.problems
+    problems = [one for one in (*unknown, *found) if whole or _is_asked(one, model)]
+    if problems and problems != [one for one in problems if one.code == "unknown-type"]:
+        raise InvalidInput(problems)
     return True
 
 
@@ -203,12 +271,35 @@ def _type(name: str, path: Path | None) -> str:
     if path is None:
         return name
     file = (path.parent / name).resolve()
-    return f"corpus:{file.relative_to(_root(path).resolve())}" if file.is_file() else name
+    return f"corpus:{file.relative_to(_root(path).resolve())}" if _is_file(file) else name
 
 
 def _requires(item: Any) -> list[str]:
     uses = {use.resource for tree in (item.properties, item.metadata) for use in references(tree)}
     return sorted(uses | set(item.depends_on))
+
+
+GROUP = ("label", "description", "parameters")
+WORDS = ("label", "description")
+"""Of a parameter, its group or its constraint: another scalar is its text here, and that scalar in Heat."""
+
+
+def _worded(value: Any, beside: Any) -> Any:
+    """The value without words that are no texts beside it."""
+    if isinstance(value, dict):
+        other = beside if isinstance(beside, dict) else {}
+        return {
+            key: _worded(one, other.get(key))
+            for key, one in value.items()
+            if key not in WORDS or isinstance(other.get(key), str | type(None))
+        }
+    if isinstance(value, list) and isinstance(beside, list) and len(value) == len(beside):
+        return [_worded(one, other) for one, other in zip(value, beside, strict=True)]
+    return value
+
+
+def _told(found: Found, wanted: Any) -> Found:
+    return replace(found, value=_worded(found.value, wanted))
 
 
 def _read(field: str, record: Mapping[str, Any]) -> Any:
@@ -219,6 +310,10 @@ def _read(field: str, record: Mapping[str, Any]) -> Any:
         return sorted(edge for edge in value if edge not in added)
     if field == "outputs":
         return sorted(value)
+    if field == "parameter_groups":
+        return [{key: one for key, one in group.items() if key in GROUP and one is not None} for group in value]
+    if field == "parameters":
+        return {name: {k: v for k, v in entry.items() if (k, v) != ("label", "")} for name, entry in value.items()}
     if field == "edges_added_by_resource_plugins":  # of types that are there; others count as opaque
         there = {name for name, item in record["resources"].items() if KNOWN.get(item["type"]) is not None}
         return sorted(edge for edge in value if there.issuperset(edge))

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
+import heat_records
 import inside_heat
 from heat.api.middleware.fault import FaultWrapper
 from heat.common import environment_format, environment_util, template_format
@@ -221,23 +222,40 @@ def answer(case: Any) -> Any:
         signal.alarm(0)
 
 
+def recorded(case: Any) -> Any:
+    """The record of a changed template."""
+    origin = Path(case["corpus"], case["origin"])
+    signal.alarm(SECONDS)
+    try:
+        record = heat_records.Recorder({**case, "folder": str(origin.parent), "root": case["corpus"]}).made()
+    finally:
+        signal.alarm(0)
+    return json.loads(jsonutils.dumps({**record, **{name: case[name] for name in ("origin", "text", "changes")}}))
+
+
 def late(number: int, frame: Any) -> None:
     raise Late
 
 
 def main() -> None:
-    cases = json.loads(Path(sys.argv[1]).read_text())["cases"]
+    asked = json.loads(Path(sys.argv[1]).read_text())
     inside_heat.set_up()
     for name, loose in (("Any", False), ("Loose", True)):
         resources.global_env().registry.register_class(f"Test::{name}", any_type(loose))
+    if any("origin" in case for case in asked["cases"]):
+        heat_records.ask_no_cloud()
     signal.signal(signal.SIGALRM, late)
-    answered = []
-    for case in cases:
+    answered: dict[str, Any] = {"cases": [], "templates": {}}
+    for case in asked["cases"]:
         try:
-            answered.append({**case, "expected": answer(case)})
+            if "origin" in case:
+                answered["templates"][case["id"]] = recorded({**case, "corpus": asked["corpus"]})
+            else:
+                answered["cases"].append({**case, "expected": answer(case)})
         except Late:
             print(f"{case['id']}: no answer within {SECONDS} s", file=sys.stderr)
-    Path(sys.argv[2]).write_text(json.dumps({"cases": answered}))
+    found = {name: entries for name, entries in answered.items() if entries}
+    Path(sys.argv[2]).write_text(json.dumps({"corpus": asked["corpus"], **found}))
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ EXCEPTIONS = Path(__file__).with_name("exceptions.json")
 
 @dataclass(frozen=True)
 class Found:
-    """What we give: a value, or a refusal with its text."""
+    """What we give: a value, or a refusal with its text and the codes of its problems."""
 
     value: Any = None
     refusal: str | None = None
+    codes: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return f"refused: {self.refusal}" if self.refusal is not None else json.dumps(self.value, sort_keys=True)
@@ -39,7 +40,7 @@ def attempt(compute: Callable[[], Any]) -> Found:
     try:
         return Found(json.loads(json.dumps(compute())))
     except CalorError as error:
-        return Found(refusal=error.detail)
+        return Found(refusal=error.detail, codes=frozenset(problem.code for problem in error.problems))
 
 
 def is_refusal(wanted: Any) -> bool:

@@ -43,7 +43,8 @@ def suite_of(case: Mapping[str, Any]) -> str:
 def verdicts_of(path: Path, exceptions: Exceptions) -> list[Verdict]:
     content = json.loads(path.read_text())
     if "templates" in content:
-        return list(corpus_records.verdicts(path.parent, content["templates"], Judge("corpus", exceptions)))
+        root = Path(content.get("corpus", path.parent))
+        return list(corpus_records.verdicts(root, content["templates"], Judge("corpus", exceptions)))
     if "scenarios" in content:
         return list(api_scenarios.verdicts(content["scenarios"], Judge("api", exceptions)))
     cases = content["cases"] if isinstance(content, dict) else content

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from calor.server.engine.revision.blueprint import draw, validate
+from calor.server.engine.revision.blueprint import draw, examined, validate
 from calor.server.errors import InvalidInput
 from calor.server.resources import registry
 from calor.server.template import bind, parse_environment, parse_template
@@ -25,6 +25,30 @@ def test_a_template_resource_needs_no_property_that_parameter_defaults_give() ->
 def test_a_resource_that_exists_already_needs_no_properties() -> None:
     text = "heat_template_version: rocky\nresources: {box: {type: OS::Nova::Server, external_id: abc}}"
     assert validate(draw(bind(parse_template(text)), registry.installed(), {})) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "policy", "refused"),
+    [
+        ("OS::Heat::ResourceGroup", {"rolling_update": {"max_batch_size": 2}}, False),
+        ("OS::Heat::ResourceGroup", {"batch_create": {"max_batch_size": 0}}, True),
+        ("OS::Heat::ResourceGroup", {"rolling_updates": {}}, True),
+        ("OS::Heat::ResourceGroup", {"rolling_update": {"pause_time": {"get_attr": ["value", "zz"]}}}, True),
+        ("OS::Heat::None", {"rolling_update": {}}, True),
+        ("OS::Heat::None", {}, False),
+        ("child.yaml", {"anything": 1}, False),
+    ],
+)
+def test_an_update_policy_is_what_the_type_of_its_resource_knows(kind: str, policy: Any, refused: bool) -> None:
+    group = {"count": 1, "resource_def": {"type": "OS::Heat::None"}} if kind == "OS::Heat::ResourceGroup" else {}
+    resources = {
+        "value": {"type": "OS::Heat::RandomString"},
+        "r": {"type": kind, "update_policy": policy, "properties": group},
+    }
+    files = {"child.yaml": CHILD.replace("type: string", "type: string, default: x")}
+    template = parse_template({"heat_template_version": "rocky", "resources": resources})
+    problems, _ = examined(draw(bind(template, files=files), registry.installed(), files))
+    assert [problem.path.startswith("resources.r.update_policy") for problem in problems] == ([True] if refused else [])
 
 
 @pytest.mark.parametrize(

@@ -97,11 +97,63 @@ def test_a_template_that_a_client_parsed_gets_errors_by_path() -> None:
         f"{HEAD}resources: {{a: {{type: T, deletion_policy: Keep}}}}",
         f"{HEAD}resources: {{a: {{type: T, condition: nope}}}}",
         f"{HEAD}outputs: {{o: {{}}}}",
-        f"{HEAD}outputs: {{o: {{value: 1, condtion: x}}}}",
+        f"{HEAD}outputs: {{o: {{valu: 1}}}}",
+        f"{HEAD}resources: {{a: {{type: T, update_policy: {{get_param: OS::stack_name}}}}}}",
+        f"{HEAD}parameter_groups: [{{parameters: [{{a: 1}}]}}]",
     ],
 )
 def test_what_is_no_template_is_refused(text: str) -> None:
     assert problems_of(text)
+
+
+@pytest.mark.parametrize("nothing", ["false", "0", "''", "[]", "{}", "null"])
+def test_a_section_with_nothing_in_it_is_empty(nothing: str) -> None:
+    sections = "".join(f"{name}: {nothing}\n" for name in ("parameters", "parameter_groups", "resources", "outputs"))
+    template = parse_template(HEAD + sections)
+    assert (template.parameters, template.resources, template.outputs) == ({}, {}, {})
+
+
+def test_a_section_without_a_name_is_unknown_also_where_there_are_no_conditions() -> None:
+    (problem,) = problems_of("heat_template_version: 2015-10-15\n'': {}")
+    assert problem.code == "unknown-section"
+
+
+def test_what_an_output_cannot_have_is_a_warning() -> None:
+    template = parse_template(f"{HEAD}outputs: {{o: {{value: 1, condtion: x}}}}")
+    assert ["did you mean 'condition'" in warning.message for warning in template.warnings] == [True]
+    assert bind(template).outputs["o"].value == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{get_attr: [{get_param: n}, a]}",
+        "{get_attr: [off, a]}",
+        "{list_join: [',', {get_attr: [off, a]}]}",
+        "{get_attr: [a, {digest: [sha1, [1]]}]}",
+        "{if: [nope, 1, 2]}",
+        "{if: [c, 1, {get_attr: [nope, a]}]}",
+        "{if: [c, 1, {repeat: {template: x, for_each: 5}}]}",
+        "{if: [{get_attr: [a, b]}, 1, 2]}",
+    ],
+)
+def test_an_output_that_can_never_be_shown_is_refused_as_the_template_is_bound(value: str) -> None:
+    text = f"""{HEAD}
+parameters: {{n: {{type: string, default: nope}}}}
+conditions: {{c: {{equals: [a, b]}}}}
+resources: {{a: {{type: T}}, off: {{type: T, condition: c}}}}
+outputs: {{o: {{value: {value}}}}}
+"""
+    with pytest.raises(InvalidInput):
+        bind(parse_template(text))
+
+
+def test_an_output_whose_values_do_not_fit_stops_nothing() -> None:
+    text = (
+        f"{HEAD}conditions: {{c: {{equals: [a, b]}}}}\noutputs: {{o: {{value: {{if: [c, 1, {{get_resource: x}}]}}}}}}"
+    )
+    with pytest.raises(InvalidInput, match="there is no resource 'x'"):
+        resolve(bind(parse_template(text)).outputs["o"].value, NothingKnown())
 
 
 def test_a_release_name_is_its_version() -> None:

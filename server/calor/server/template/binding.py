@@ -8,7 +8,7 @@ from calor.server.errors import InvalidInput, Problem
 from calor.server.template import parameters
 from calor.server.template.conditions import Conditions
 from calor.server.template.environment import Environment
-from calor.server.template.functions.base import Broken, Evaluation, Function, Undecided
+from calor.server.template.functions.base import Broken, Evaluation, Function, Misread, Undecided
 from calor.server.template.model import (
     DeletionPolicy,
     Model,
@@ -301,9 +301,21 @@ class _Binder:
         return value.text if isinstance(value, Plain) else value
 
     def _output(self, item: OutputDefinition, at: Evaluation) -> OutputDefinition:
-        """An output that cannot be evaluated shows its error when it is asked for; it does not stop the stack."""
+        """An output that cannot be evaluated shows its error when it is asked for: what is wrong with the template
+        itself stops the stack, what is wrong with values does not."""
         try:
             value = at.value(item.value)
         except InvalidInput as error:
+            as_read = isinstance(error, Misread)
+            self.faults.extend([one for one in error.problems if _is_told(one, as_read=as_read)])
             value = Broken(error)
         return replace(item, value=None if value is ABSENT else value)
+
+
+def _is_told(problem: Problem, *, as_read: bool) -> bool:
+    """Whether a fault in an output's value is one of the template. Heat looks up what `get_resource` and `get_param`
+    name, and checks what a function computes with, when the output is shown; the rest at once."""
+    of_attribute = ".get_attr" in problem.path or ".Fn::GetAtt" in problem.path
+    if problem.code in ("unknown-resource", "unknown-parameter"):
+        return of_attribute and problem.path.endswith((".get_attr", ".Fn::GetAtt"))
+    return as_read or of_attribute or problem.code == "unknown-condition"

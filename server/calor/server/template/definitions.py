@@ -92,10 +92,11 @@ class _Definition:
             return {}
         path = (*self.path, word)
         tree = self.trees.value_into(written, path, self.faults)
-        if not isinstance(tree, dict | Function):
-            self.faults.add(f"{word} must be a map, not {shape(written)}.", path, code="resource-definition")
+        if not isinstance(tree, dict if key == "update_policy" else dict | Function):
+            what = "a call of a function" if isinstance(tree, Function) else shape(written)
+            self.faults.add(f"{word} must be a map, not {what}.", path, code="resource-definition")
             return {}
-        return tree  # type: ignore[return-value]  # a function that gives a map is evaluated when bound
+        return tree  # a function that gives a map is evaluated when bound
 
     def _depends_on(self) -> tuple[str, ...]:
         word = self._word("depends_on")
@@ -196,11 +197,14 @@ def parse_outputs(
 
 
 def _unknown_output_keys(body: Mapping[Any, Any], dialect: Dialect, path: Path, faults: Faults) -> set[str]:
-    """Reported; answers the keys that they may be meant as."""
+    """Told, as warnings where the output has a value: Heat passes over them. Answers the keys that they may be meant
+    as."""
     known, misspelt = dialect.output_keys.values(), set[str]()
+    told = faults.warnings if dialect.output_keys["value"] in body else faults.problems
     for key in body if dialect.refuses_unknown_keys else ():
         if key not in known:
             near = did_you_mean(str(key), known)
             misspelt.update(meant(near))
-            faults.add(f"An output has no key {key!r}{near}.", (*path, key), code="unknown-key")
+            message = f"An output has no key {key!r}{near}."
+            told.append(faults.source.problem(message, (*path, key), code="unknown-key"))
     return misspelt

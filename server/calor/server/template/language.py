@@ -126,25 +126,25 @@ def _sections(
     found: dict[str, Mapping[str, Any]] = {}
     unread = {name for name, word in dialect.sections.items() if word in missed}
     for name in ("parameters", "resources", "outputs", "conditions", "mappings"):
-        word = dialect.sections.get(name, "")
-        if word not in root:
+        word = dialect.sections.get(name)
+        if word is None or word not in root:
             found[name] = {}
             continue
         section = root[word]
-        is_empty = section is None or (section == [] and name != "conditions")
+        is_empty = section is None or (name != "conditions" and not plain(section))
         if not isinstance(section, Mapping) and not is_empty:
             faults.add(f"The section {word!r} must be a map, not {shape(section)}.", (word,), code="template-section")
             section = None
             unread.add(name)
-        found[name] = section or {}
+        found[name] = section if isinstance(section, Mapping) else {}
     return found, unread
 
 
 def _description(written: Any, faults: Faults, word: str) -> str:
-    if isinstance(written, Mapping | list):
+    if isinstance(written, Mapping | list) and written:
         faults.add(f"The description must be text, not {shape(written)}.", (word,), code="template-section")
         return ""
-    return "" if written is None else written.text if isinstance(written, Plain) else str(written)
+    return written.text if isinstance(written, Plain) else str(written or "")
 
 
 def _parameters(section: Mapping[str, Any], dialect: Dialect, faults: Faults) -> dict[str, ParameterSchema]:
@@ -158,7 +158,7 @@ def _parameters(section: Mapping[str, Any], dialect: Dialect, faults: Faults) ->
 
 def _groups(written: Any, parameters: Mapping[str, Any], faults: Faults) -> tuple[ParameterGroup, ...]:
     place = "parameter_groups"
-    if written is None:
+    if not plain(written):
         return ()
     if not isinstance(written, list):
         faults.add(f"The parameter groups are a list, not {shape(written)}.", (place,), code="parameter-groups")
@@ -172,6 +172,9 @@ def _groups(written: Any, parameters: Mapping[str, Any], faults: Faults) -> tupl
             continue
         for index, name in enumerate(members):
             spot = (*path, "parameters", index)
+            if isinstance(name, Mapping | list):
+                faults.add(f"A parameter is named by text, not by {shape(name)}.", spot, code="parameter-groups")
+                continue
             if name in seen:
                 faults.add(f"The parameter {name!r} is in a group already.", spot, code="parameter-groups")
             if name not in parameters:

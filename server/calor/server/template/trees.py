@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from calor.server.errors import InvalidInput
-from calor.server.template.functions.base import Broken, Faulty, Function, Site
+from calor.server.template.functions.base import Broken, Faulty, Function, Misread, Site
 from calor.server.template.functions.versions import Kind, Table
 from calor.server.template.model import Names
 from calor.server.template.nearest import did_you_mean
@@ -66,7 +66,8 @@ class TreeParser:
     def _whole(self, written: Any, path: Path, parse: Any) -> Any:
         faults = Faults(self.source)
         tree = parse(written, path, faults)
-        faults.raise_any()
+        if faults.problems:
+            raise Misread(faults.problems)
         return tree
 
     def _value(self, written: Any, path: Path, faults: Faults) -> Any:

@@ -118,12 +118,18 @@ class Function:
         for thing in ("resource", "parameter", "condition"):
             if message.startswith(f"there is no {thing} "):
                 return f"unknown-{thing}"
+        if message.endswith("is switched off by its condition."):
+            return "unknown-resource"
         return "function-arguments"
 
     def fault(self, message: str) -> InvalidInput:
         return InvalidInput(
             [self.site.source.problem(f"{self.name}: {message}", self.path, code=self.code_of(message))]
         )
+
+
+class Misread(InvalidInput):
+    """Faults of what is read only once it is needed: the chosen branch of an `if`."""
 
 
 class Faulty(Function):

@@ -23,7 +23,7 @@ class Ref(GetResource):
             if self.args not in names.resources and self.args not in names.parameters:
                 near = did_you_mean(self.args, [*names.resources, *names.parameters])
                 yield f"there is no resource or parameter {self.args!r}{near}."
-        elif not is_call(self.args):
+        else:
             yield "takes the name of a resource or a parameter."
 
     def own_references(self) -> Iterator[Reference]:
@@ -158,8 +158,12 @@ class CfnReplace(Replace):
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
-        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+        if is_call(self.args):
+            return
+        if not isinstance(self.args, list) or len(self.args) != 2:
             yield "takes a list of a map of values and a template."
+        elif not isinstance(self.args[0], Mapping) and not is_call(self.args[0]):
+            yield f"the values must be a map, not {shape(self.args[0])}."
 
     def parts(self, args: Any) -> tuple[Any, Any]:
         params, template = exactly(args, 2, "a map of values and a template")
