@@ -46,8 +46,13 @@ def _parser() -> argparse.ArgumentParser:
         "and --resource to a resource.",
     )
     parser.add_argument("-s", "--success", default="true", help="true or false (true)")
-    parser.add_argument("-r", "--reason", help="why, shown to the user")
-    parser.add_argument("-d", "--data", default="Application has completed configuration.", help="data to hand over")
+    parser.add_argument("-r", "--reason", help="why, shown to the user (with an address only)")
+    parser.add_argument(
+        "-d",
+        "--data",
+        default="Application has completed configuration.",
+        help="data to hand over (with an address only)",
+    )
     parser.add_argument("-i", "--id", dest="unique_id", help="id of this signal (this server's UUID)")
     parser.add_argument("-e", "--exit-code", "--exit", dest="exit_code", help="success is an exit code of 0")
     parser.add_argument("-k", "--insecure", action="store_true", help="do not check the server's certificate")
