@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from calor.agent import deployed, places
+
 RAN = "#!/bin/sh\necho $deploy_action >>{0}\necho {0}\n"
 
 
@@ -41,6 +43,12 @@ def test_what_heat_agents_have_run_is_told_as_it_ended_and_not_run_again(server,
     assert (done["outcome"], done["reason"]) == ("finished", "")
     assert (done["outputs"]["x"], done["outputs"]["deploy_stdout"]) == ("1", "theirs")
     assert server.result("run-bad")["reason"] == "run by heat-agents before: exit code 3"
+    assert "not run  reported     attempts=0 good" in guest.run("status").stdout
+    folder, where = guest.root / "var/lib/heat-config/deployed", places.find({}, str(guest.root))
+    for name in ("new", "good"):
+        deployed.forget(where, {}, f"config-{name}")
+    assert not (folder / "config-new.json").exists()
+    assert (folder / "config-good.json").exists(), "what is theirs stays"
 
 
 @pytest.mark.slow

@@ -53,7 +53,10 @@ def is_going_on(outcome: Outcome) -> bool:
 
 
 def forget(places: Places, environment: Mapping[str, str], ident: str) -> None:
-    durable.remove(_path(_directory(places, environment), ident))
+    """Take away what we noted of a config."""
+    path = _path(_directory(places, environment), ident)
+    if OURS in durable.read_map(path):
+        durable.remove(path)
 
 
 def _outcome(path: str) -> Outcome:

@@ -25,7 +25,8 @@ def _line(run: Run, places: Places) -> str:
     name = deployment.name if deployment is not None else "?"
     outcome = attempts[-1].outcome() if attempts else None
     if outcome is None:
-        state = "running" if attempts and attempts[-1].has_started else "pending"
+        begun = bool(attempts) and attempts[-1].has_started
+        state = "running" if begun else "not run" if run.is_reported else "pending"
     else:
         state = "ok" if outcome.succeeded else "failed"
     sent = "reported" if run.is_reported else "not reported"

@@ -243,6 +243,7 @@ class Worker:
         """Say that a cancelled run will never begin."""
         run = self._runs.get(deployment.run_id)
         if not run.attempts():
+            run.record(deployment)
             texts = {"deploy_stdout": "", "deploy_stderr": "", "deploy_status_code": -1}
             self._outbox.put(run, deployment, Outcome(INTERRUPTED, texts, "cancelled before it began"), native)
 
@@ -252,6 +253,7 @@ class Worker:
         theirs = None if run.attempts() else deployed.by_another(self._places, os.environ, deployment)
         if theirs is not None and not deployed.is_going_on(theirs):
             log.info("%s: %s", deployment.name, theirs.reason or "run by heat-agents before: success")
+            run.record(deployment)
             self._outbox.put(run, deployment, theirs, native)
         return theirs is not None
 
