@@ -7,6 +7,7 @@ import pytest
 
 from calor.agent import places, polled
 from calor.agent.collected import Collected, configuration
+from calor.agent.collectors import Ec2
 from calor.cfntools import tls
 
 
@@ -101,6 +102,55 @@ def test_files_of_the_local_directory_are_applied_by_name_and_strangers_files_ar
     assert not (guest.state / "runs/config-bad").exists()
     files = json.loads((guest.root / "var/lib/os-collect-config/os_config_files.json").read_text())
     assert files == [str(guest.root / "var/lib/os-collect-config/local.json")]
+
+
+TREE = {
+    "/meta/": "ami-id\npublic-keys/\nuser-data\n",
+    "/meta/ami-id": "ami-1",
+    "/meta/user-data": "",
+    "/meta/public-keys/": "0=mine",
+    "/meta/public-keys/0/": "openssh-key",
+    "/meta/public-keys/0/openssh-key": "ssh-rsa AAAA",
+}
+
+
+def test_ec2_metadata_has_the_shape_that_os_collect_config_gives_it_and_is_asked_for_once(server, guest):
+    for path, text in TREE.items():
+        server.routes[path] = lambda *_, text=text: (200, {}, text.encode())
+    source = Ec2(here(guest.root), server.url + "/meta")
+    keys = {"0": {"openssh-key": "ssh-rsa AAAA"}}
+    assert source.metadata() == {"ami-id": "ami-1", "public-keys": keys, "user-data": ""}
+    source.metadata()
+    assert len(server.requests) == len(TREE)
+
+
+def test_ec2_metadata_comes_from_the_config_drive_where_there_is_one(guest, monkeypatch):
+    drive = guest.root / "dev/disk/by-label/config-2"
+    left(guest.root, "/dev/disk/by-label/config-2/ec2/latest/meta-data.json", {"ami-id": "ami-2"})
+    for name, text in (("mount", 'cp -r "$3"/. "$4"'), ("umount", f'rm -r "$1"/ec2; echo "$1" >{guest.root}/umounted')):
+        program = guest.root / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{guest.root}/bin:/usr/bin:/bin")
+    assert Ec2(here(guest.root), "http://127.0.0.1:1").metadata() == {"ami-id": "ami-2"}
+    assert (guest.root / "umounted").exists()
+    assert drive.exists()
+
+
+def test_a_metadata_service_that_does_not_answer_costs_nothing_and_hides_nothing(server, guest):
+    (guest.root / "etc/os-collect-config.conf").write_text(
+        f"[DEFAULT]\ncollectors = ec2\ncollectors = request\n[ec2]\nmetadata_url = {server.url}/nothing\n"
+        f"[request]\nmetadata_url = {server.url}/doc\n"
+    )
+    document = {"deployments": []}
+    server.routes["/nothing/"] = lambda *_: (404, {}, b"")
+    server.routes["/doc"] = lambda *_: (200, {}, json.dumps(document).encode())
+    source = Collected(here(guest.root), tls.DEFAULT)
+    assert source.collect().deployments == [], "that there is nothing (more) is news"
+    document["deployments"] = [{"id": "a"}]
+    assert [one.id for one in source.collect().deployments] == ["a"]
+    assert [path for _, path, _, _ in server.requests].count("/nothing/") == 1
 
 
 def test_a_configuration_file_of_openstacks_agents_is_read_as_they_do(server, guest):

@@ -104,15 +104,15 @@ class Collected(Collector):
         return [one.name for one in self._sources]
 
     def collect(self) -> Optional[Collection]:
-        failures = []
+        failures: Dict[str, str] = {}
         for source in list(self._sources):
             try:
                 self._known[source.name] = source.metadata()
             except (httpclient.TransportError, Refused, NotEnrolled) as exc:
-                failures.append("{}: {}".format(source.name, exc))
-        remote = [one for one in self._sources if one.name not in ON_THIS_MACHINE]
-        if failures and len(failures) >= len(remote) and not self._found_deployments():
-            raise httpclient.TransportError("; ".join(failures))
+                failures[source.name] = "{}: {}".format(source.name, exc)
+        remote = [one.name for one in self._sources if one.name not in ON_THIS_MACHINE]
+        if failures and all(name in failures for name in remote) and not self._found_deployments():
+            raise httpclient.TransportError("; ".join(failures.values()))
         text = json.dumps(self._known, sort_keys=True)
         if text == self._last:
             return None
