@@ -39,7 +39,7 @@ NOT_ITS_OWN = ("Could not fetch remote template", "was not provided")
 STAGES = ("parse", "template", "parameters", "conditions", "resources", "dependencies", "outputs")
 
 
-LATER = frozenset({"function-arguments", "parameter-value", "parameter-default"})
+LATER = frozenset({"function-arguments", "parameter-value", "parameter-default", "parameter-constraint"})
 """Codes of what Heat's validate leaves to the time when a value is needed (``values`` of a record), and we tell."""
 ASKED = frozenset({"unknown-property", "unknown-attribute", "deletion-policy", "circular-dependency"})
 """Codes of what Heat's validate looks at in the definitions of resources, without their values."""
@@ -94,8 +94,10 @@ CRASHES = frozenset(
 """Classes of errors that Heat does not mean to raise, and answers with 500."""
 
 
-def _fails_later(stages: Mapping[str, Any]) -> bool:
-    error = stages.get("values", "ok")
+def _fails_later(record: Mapping[str, Any]) -> bool:
+    error = record["stages"].get("values", "ok")
+    if not all(isinstance(value, bool) for value in record.get("conditions", {}).values()):
+        return True
     return error != "ok" and error["class"] != "ConnectFailure"  # where an attribute is asked of a cloud
 
 
@@ -112,7 +114,7 @@ def _of_template(path: Path, name: str, record: Mapping[str, Any], judge: Judge)
     if not any(words in json.dumps(record["stages"]) for words in NOT_ITS_OWN) and not _is_of_opaque(record):
         found = attempt(lambda: _validated(text, path, name, files, record))
         whole = functools.partial(attempt, lambda: _validated(text, path, name, files, record, whole=True))
-        if _fails_later(record["stages"]) and found.refusal is not None and found.codes <= LATER:
+        if _fails_later(record) and found.refusal is not None and found.codes <= LATER:
             wanted = {"error": {"http_status": 400}}
         if "Value must be" in json.dumps(record["stages"]) and found.refusal is None:
             found = whole()  # Heat converts the values of some properties for its graph, we do when all are checked
@@ -164,9 +166,11 @@ def _is_of_opaque(record: Mapping[str, Any]) -> bool:
 def _is_asked(problem: Problem, model: Model) -> bool:
     place = next((name for name in model.resources if problem.path.split(".", 1)[-1].startswith(f"{name}.")), "")
     rest = problem.path.split(".", 1)[-1].removeprefix(f"{place}.")
+    if rest.startswith(("update_policy", "UpdatePolicy")):
+        return True
     if problem.code == "unknown-property":  # of the resource itself, not of a map in its properties
         return bool(place) and rest.partition(".")[2] in map(str, model.resources[place].properties)
-    return problem.code in ASKED or rest.startswith(("update_policy", "UpdatePolicy"))
+    return problem.code in ASKED
 
 
 def _validated(
@@ -313,7 +317,7 @@ def _read(field: str, record: Mapping[str, Any]) -> Any:
     if field == "parameter_groups":
         return [{key: one for key, one in group.items() if key in GROUP and one is not None} for group in value]
     if field == "parameters":
-        return {name: {k: v for k, v in entry.items() if (k, v) != ("label", "")} for name, entry in value.items()}
+        return {name: _parameter_read(entry) for name, entry in value.items()}
     if field == "edges_added_by_resource_plugins":  # of types that are there; others count as opaque
         there = {name for name, item in record["resources"].items() if KNOWN.get(item["type"]) is not None}
         return sorted(edge for edge in value if there.issuperset(edge))
@@ -322,6 +326,12 @@ def _read(field: str, record: Mapping[str, Any]) -> Any:
     if field == "files":
         return sorted(name for name in value if name.startswith("corpus:"))  # what lies elsewhere, a client fetches
     return value
+
+
+def _parameter_read(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """As recorded, but for an empty label, and the tags with their texts."""
+    found = {key: value for key, value in entry.items() if (key, value) != ("label", "")}
+    return found | ({"tags": [str(tag) for tag in entry["tags"]]} if "tags" in entry else {})
 
 
 def _parameter(schema: ParameterSchema) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from calor.server.template.model import (
 from calor.server.template.nearest import did_you_mean
 from calor.server.template.source import Faults
 from calor.server.template.sweeps import unswept
+from calor.server.template.trees import names_attribute
 from calor.server.template.unread import AnyName, AnyValue
 from calor.server.template.values import ABSENT, UNKNOWN, Plain, reveal
 
@@ -315,7 +316,5 @@ class _Binder:
 def _is_told(problem: Problem, *, as_read: bool) -> bool:
     """Whether a fault in an output's value is one of the template. Heat looks up what `get_resource` and `get_param`
     name, and checks what a function computes with, when the output is shown; the rest at once."""
-    of_attribute = ".get_attr" in problem.path or ".Fn::GetAtt" in problem.path
-    if problem.code in ("unknown-resource", "unknown-parameter"):
-        return of_attribute and problem.path.endswith((".get_attr", ".Fn::GetAtt"))
-    return as_read or of_attribute or problem.code == "unknown-condition"
+    is_late = not as_read or problem.code in ("unknown-resource", "unknown-parameter")
+    return not is_late or problem.code == "unknown-condition" or names_attribute(problem.path)

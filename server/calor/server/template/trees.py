@@ -1,10 +1,11 @@
 """Written trees → trees with functions, by the table of one template version."""
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from calor.server.errors import InvalidInput
+from calor.server.errors import InvalidInput, Problem
 from calor.server.template.functions.base import Broken, Faulty, Function, Misread, Site
 from calor.server.template.functions.versions import Kind, Table
 from calor.server.template.model import Names
@@ -16,6 +17,13 @@ Parser = Callable[[Any, Path, Faults], Any]
 _STRAY = frozenset({"unknown-resource", "unknown-parameter"})
 _LATE = (".get_resource", ".get_param", ".Ref")
 """Functions whose references Heat looks up when they are evaluated."""
+_WHICH_ATTRIBUTE = re.compile(r"\.(get_attr|Fn::GetAtt)(\[[01]\]|$)")
+
+
+def names_attribute(path: str) -> bool:
+    """Whether what stands there is, or belongs to, the resource and the attribute that a call asks for: Heat looks
+    these up at once, wherever the call is."""
+    return _WHICH_ATTRIBUTE.search(path) is not None
 
 
 class TreeParser:
@@ -57,7 +65,7 @@ class TreeParser:
         """Where it refers to what is not there, this is a warning and, as in Heat, the error of whoever asks for it."""
         own = Faults(self.source)
         tree = parse(written, path, own)
-        if own.problems and all(one.code in _STRAY and one.path.endswith(_LATE) for one in own.problems):
+        if own.problems and all(map(_is_late, own.problems)):
             faults.warnings.extend(own.problems)
             return Broken(InvalidInput(own.problems))
         faults.extend(own.problems)
@@ -128,3 +136,7 @@ class TreeParser:
         if isinstance(written, list):
             return [self._argument(value, (*path, number), faults) for number, value in enumerate(written)]
         return written
+
+
+def _is_late(problem: Problem) -> bool:
+    return problem.code in _STRAY and problem.path.endswith(_LATE) and not names_attribute(problem.path)

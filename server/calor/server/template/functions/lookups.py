@@ -141,6 +141,11 @@ def _must_exist(name: str, call: Function, at: Evaluation) -> None:
         raise Refused(f"the resource {name!r} is switched off by its condition.")
 
 
+def _must_be_name(attribute: Sequence[Any]) -> None:
+    if attribute and isinstance(attribute[0], Mapping | list):
+        raise Refused(f"the name of an attribute is text, not {shape(attribute[0])}.")
+
+
 class GetAttr(Function):
     """``{get_attr: [NAME, attribute, key or index, …]}``; the path is the resource's to apply."""
 
@@ -154,8 +159,6 @@ class GetAttr(Function):
         super().__init__(name, as_names(args), site, path)
 
     def check(self) -> Iterator[str]:
-        if is_call(self.args):
-            return
         if not isinstance(self.args, list) or len(self.args) < self.fewest:
             yield f"takes a list of a resource, an attribute{'' if self.fewest > 1 else ' (optional)'} and a path."
             return
@@ -177,6 +180,7 @@ class GetAttr(Function):
         args = plain(at.value(self.args))
         if isinstance(args, list) and args and isinstance(args[0], str):
             self.guard(lambda: _must_exist(args[0], self, at))
+            self.guard(lambda: _must_be_name(args[1:2]))
         if at.scope is None:
             return self.waiting(args, at)
         return self.guard(lambda: self.evaluate(args, at))
