@@ -21,8 +21,8 @@ def random_access_key() -> str:
 
 
 def random_secret() -> str:
-    """256 bits, URL-safe."""
-    return secrets.token_urlsafe(32)
+    """256 bits in letters and digits: templates put it into command lines, where a dash in front makes an option."""
+    return secrets.token_hex(32)
 
 
 def hash_secret(secret: str) -> str:
