@@ -6,6 +6,7 @@ over what they have.
 
 import json
 import os
+import re
 from typing import Mapping, Optional
 
 from calor.agent import processes
@@ -75,4 +76,4 @@ def _directory(places: Places, environment: Mapping[str, str]) -> str:
 
 
 def _path(folder: str, ident: str) -> str:
-    return os.path.join(folder, ident.replace("/", "_") + ".json")
+    return os.path.join(folder, re.sub("[/\0]", "_", ident) + ".json")
