@@ -6,6 +6,7 @@ import os
 import pytest
 
 from calor.cfntools import init
+from calor.cfntools.sections import hup_service
 
 TOOL = """#!/bin/sh
 echo "$@" >>{top}/log
@@ -68,3 +69,58 @@ def test_one_that_should_not_run_is_stopped_whatever_has_changed(services):
     (services.top / "up").touch()
     assert services.apply({"ensureRunning": False, "files": [str(services.top / "conf")]}) == ["stop"]
     assert services.apply(None) == []
+
+
+SYSTEMCTL = """#!/bin/sh
+echo "$@" >>{top}/systemctl.log
+case $1 in
+is-active) [ -e {top}/active ] ;;
+is-enabled) [ -e {top}/enabled ] ;;
+start | restart) touch {top}/active ;;
+enable) touch {top}/enabled ;;
+esac
+"""
+
+
+@pytest.fixture
+def systemd(tmp_path, monkeypatch):
+    """A machine of systemd's whose systemctl is the test's own, with cfn-hup."""
+    for name, text in (("systemctl", SYSTEMCTL), ("cfn-hup", "#!/bin/sh\n")):
+        tool = tmp_path / "bin" / name
+        tool.parent.mkdir(exist_ok=True)
+        tool.write_text(text.format(top=tmp_path))
+        tool.chmod(0o755)
+    monkeypatch.setenv("CALOR_ROOT", str(tmp_path / "no-root"))
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    monkeypatch.setattr("calor.cfntools.sections.init_systems.BOOTED", str(tmp_path))
+    monkeypatch.setattr(hup_service, "PLACES", str(tmp_path / "bin"))
+    monkeypatch.setattr(hup_service, "UNIT", str(tmp_path / "units/cfn-hup.service"))
+    monkeypatch.setattr(hup_service, "ELSEWHERE", (str(tmp_path / "packaged.service"),))
+    service = {
+        "sysvinit": {"cfn-hup": {"enabled": "true", "ensureRunning": "true", "files": ["/etc/cfn/cfn-hup.conf"]}}
+    }
+    (tmp_path / "m.json").write_text(json.dumps({"AWS::CloudFormation::Init": {"config": {"services": service}}}))
+    return tmp_path
+
+
+def test_the_service_cfn_hup_of_awss_templates_is_there_where_systemd_is(systemd, capfd):
+    assert init.main([str(systemd / "m.json")]) == 0
+    unit = systemd / "units/cfn-hup.service"
+    assert f"ExecStart={systemd}/bin/cfn-hup --daemon\n" in unit.read_text()
+    asked = (systemd / "systemctl.log").read_text().splitlines()
+    assert [line for line in asked if not line.startswith("is-")] == [
+        "daemon-reload",
+        "enable cfn-hup",
+        "start cfn-hup",
+    ]
+    assert "services: 1 changed, 0 unchanged" in capfd.readouterr().out
+    unit.write_text("somebody's own")
+    assert init.main([str(systemd / "m.json")]) == 0
+    assert "services: 0 changed, 1 unchanged" in capfd.readouterr().out
+    assert unit.read_text() == "somebody's own"
+
+
+def test_a_cfn_hup_that_a_package_has_is_left_alone(systemd):
+    (systemd / "packaged.service").touch()
+    assert init.main([str(systemd / "m.json")]) == 0
+    assert not (systemd / "units").exists()

@@ -2,7 +2,7 @@
 
 from typing import Any, Dict, Iterator, Tuple
 
-from calor.cfntools.sections import init_systems
+from calor.cfntools.sections import hup_service, init_systems
 from calor.cfntools.sections.contract import Run, SectionFailed, entry, is_true, known, texts
 
 NAME = "services"
@@ -18,7 +18,8 @@ def apply(wanted: Dict[str, Any], run: Run) -> None:
         init_systems.read_units_again()
     for name, value in listed(wanted):
         item = known(run, NAME, name, value or {}, KEYS)
-        changed = [_enable(name, item), _bring(name, item, run)]
+        made = name == hup_service.NAME and hup_service.provide()
+        changed = [made, _enable(name, item), _bring(name, item, run)]
         run.note(NAME, name, any(changed))
 
 
