@@ -35,6 +35,18 @@ def test_metadata_of_the_api_is_printed_and_kept(guest, listener, capsys):
     assert json.loads(capsys.readouterr().out) == "<ü"
 
 
+def test_a_resource_that_is_not_there_has_no_metadata_of_another(guest, listener, capsys):
+    options = ["-s", "st", "--access-key", "AK", "--secret-key", "SK", "-u", listener.url]
+    assert get_metadata.main([*options, "-r", "res"]) == 0
+    capsys.readouterr()
+    for status, code, wanted in ((400, "InvalidParameterValue", 1), (403, "AccessDenied", 0), (400, "Throttling", 0)):
+        listener.answers = [(status, f"<E><Error><Code>{code}</Code><Message>no</Message></Error></E>".encode())]
+        assert get_metadata.main([*options, "-r", "typo"]) == wanted
+        said = capsys.readouterr()
+        assert f"the CloudFormation API answered {status}: {code}: no" in said.err
+        assert bool(said.out) == (wanted == 0)
+
+
 def test_metadata_that_cannot_be_kept_is_printed_all_the_same(guest, listener, capsys):
     (guest / "var").write_text("no directory")
     options = ["--access-key", "AK", "--secret-key", "SK", "-u", listener.url]

@@ -79,6 +79,15 @@ def test_f081_what_is_wrong_is_an_error_and_named(apply, capfd, config, message)
     assert message in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"fiels": {}}, {"services": {"upstart": {"x": {}}}}, {"packages": {"pacman": {}}}, {"files": ["/x"]}]
+)
+def test_f081_what_cannot_be_applied_is_found_before_anything_is_done(apply, tmp_path, wrong):
+    configs = {"first": {"commands": {"1": {"command": f"touch {tmp_path}/done"}}}, "second": wrong}
+    assert apply({"configSets": {"default": ["first", "second"]}, **configs}, whole=True) == 1
+    assert not (tmp_path / "done").exists()
+
+
 def test_f081_errors_of_commands_can_be_ignored(apply, tmp_path):
     done = tmp_path / "done"
     commands = {

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional
 from calor.cfntools import access, authorities, configsets, metadata, options
 from calor.cfntools.authentication import Authentication, AuthenticationRefused
 from calor.cfntools.narration import Narrator
-from calor.cfntools.sections import SECTIONS, Run, SectionFailed
+from calor.cfntools.sections import SECTIONS, Run, SectionFailed, packages, services
 
 KEY = "AWS::CloudFormation::Init"
 FAULTS = (metadata.NoMetadata, configsets.UnknownConfig, AuthenticationRefused, SectionFailed)
@@ -83,6 +83,8 @@ def _check(name: str, config: Dict[str, Any]) -> None:
     for section in known:
         if config.get(section) and not isinstance(config[section], dict):
             raise SectionFailed("config {}: section {} must be a map".format(name, section))
+    packages.check(config.get("packages") or {})
+    services.check(config.get("services") or {})
 
 
 def _tell(runs: List[Run], narrator: Narrator) -> None:

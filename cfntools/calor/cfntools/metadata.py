@@ -72,6 +72,8 @@ def _from_api(wanted: Wanted, native: access.Native, problems: List[str]) -> Opt
     except credentials.Unreadable as exc:
         raise NoMetadata(str(exc)) from exc
     except (access.NoAccess, httpclient.TransportError, cloudformation.ApiRefused) as exc:
+        if isinstance(exc, cloudformation.ApiRefused) and exc.is_gone:
+            raise NoMetadata(str(exc)) from exc  # what lies on disk is another resource's, or of one that is no more
         problems.append(str(exc))
         return None
 

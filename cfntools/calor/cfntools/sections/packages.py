@@ -8,12 +8,17 @@ from calor.cfntools.sections.managers import MANAGERS
 NAME = "packages"
 
 
-def apply(wanted: Dict[str, Any], run: Run) -> None:
-    """A package is noted as ``MANAGER/NAME``."""
+def check(wanted: Dict[str, Any]) -> None:
+    """Raises SectionFailed for a manager that is not known."""
     known = [manager.name for manager in MANAGERS]
     unknown = sorted(set(wanted) - set(known))
     if unknown:
         raise SectionFailed("packages: unknown manager {}; known: {}".format(unknown[0], ", ".join(known)))
+
+
+def apply(wanted: Dict[str, Any], run: Run) -> None:
+    """A package is noted as ``MANAGER/NAME``."""
+    check(wanted)
     for manager in MANAGERS:
         listed = entry(NAME, manager.name, wanted.get(manager.name) or {})
         if not listed:

@@ -23,11 +23,17 @@ def apply(wanted: Dict[str, Any], run: Run) -> None:
         run.note(NAME, name, any(changed))
 
 
+def check(wanted: Dict[str, Any]) -> None:
+    """Raises SectionFailed for a manager that is not known."""
+    unknown = sorted(set(wanted) - set(MANAGERS))
+    if unknown:
+        raise SectionFailed("services: unknown manager {}; known: {}".format(unknown[0], ", ".join(MANAGERS)))
+
+
 def listed(wanted: Dict[str, Any]) -> Iterator[Tuple[str, Any]]:
     """The services of all managers. Raises SectionFailed for a manager that is not known."""
+    check(wanted)
     for manager, services in sorted(wanted.items()):
-        if manager not in MANAGERS:
-            raise SectionFailed("services: unknown manager {}; known: {}".format(manager, ", ".join(MANAGERS)))
         for name, value in sorted(entry(NAME, manager, services or {}).items()):
             yield name, value
 
