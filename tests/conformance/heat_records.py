@@ -5,6 +5,7 @@ cloud: which services are there, what lies in them and what has which id is not 
 
 import contextlib
 import copy
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import inside_heat
 from heat.common import template_format
 from heat.engine import constraints, environment, function, resource, resources, template, translation
 from heatclient.common import template_utils
+from keystoneauth1.exceptions import ConnectFailure
 
 MADE_UP = {"string": "x", "number": "1", "commadelimitedlist": "a,b", "json": "{}", "boolean": "true"}
 """For each type of a parameter, as both languages write it but for its capitals and underscores."""
@@ -160,11 +162,12 @@ class Recorder:
     def values(self, stack: Any) -> None:
         """What nobody evaluates before a resource is made or an output is shown, as far as it needs no cloud."""
         stack.parameters.validate(context=stack.context)
+        waiting: list[Callable[[], Any]] = [output.get_value for output in stack.t.outputs(stack).values()]
         for definition in stack.t.resource_definitions(stack).values():
-            function.resolve(definition._properties)
-            definition.metadata()
-        for output in stack.t.outputs(stack).values():
-            output.get_value()
+            waiting += [functools.partial(function.resolve, definition._properties), definition.metadata]
+        for compute in waiting:
+            with contextlib.suppress(ConnectFailure):
+                compute()
 
     def local(self, name: str) -> str:
         return name.replace(Path(self.case["root"]).as_uri() + "/", "corpus:")

@@ -151,6 +151,15 @@ outputs: {{o: {{value: {value}}}}}
         bind(parse_template(text))
 
 
+@pytest.mark.parametrize(
+    "name", ["list_join", "str_replace", "str_replace_strict", "repeat", "yaql", "filter", "contains", "make_url"]
+)
+def test_arguments_that_are_of_one_shape_are_written_and_not_computed(name: str) -> None:
+    """As in Heat, which looks at their shape as it reads them."""
+    text = f"{HEAD}outputs: {{o: {{value: {{{name}: {{get_param: OS::stack_name}}}}}}}}"
+    assert ["takes a" in problem.message for problem in problems_of(text)] == [True]
+
+
 def test_an_output_whose_values_do_not_fit_stops_nothing() -> None:
     text = (
         f"{HEAD}conditions: {{c: {{equals: [a, b]}}}}\noutputs: {{o: {{value: {{if: [c, 1, {{get_resource: x}}]}}}}}}"

@@ -65,7 +65,7 @@ class FindInMap(Function):
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
-        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 3):
+        if not isinstance(self.args, list) or len(self.args) != 3:
             yield "takes a list of a map and two keys."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
@@ -85,7 +85,7 @@ class Select(Function):
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
-        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+        if not isinstance(self.args, list) or len(self.args) != 2:
             yield "takes a list of an index or key and a list or map."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
@@ -140,7 +140,7 @@ class CfnSplit(Function):
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
-        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+        if not isinstance(self.args, list) or len(self.args) != 2:
             yield "takes a list of a delimiter and a text."
         elif isinstance(self.args, list) and not isinstance(self.args[0], str):
             yield f"the delimiter must be text, not {'a function' if is_call(self.args[0]) else shape(self.args[0])}."
@@ -158,8 +158,6 @@ class CfnReplace(Replace):
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
-        if is_call(self.args):
-            return
         if not isinstance(self.args, list) or len(self.args) != 2:
             yield "takes a list of a map of values and a template."
         elif not isinstance(self.args[0], Mapping) and not is_call(self.args[0]):

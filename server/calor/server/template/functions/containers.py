@@ -152,7 +152,7 @@ class Filter(Function):
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
-        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+        if not isinstance(self.args, list) or len(self.args) != 2:
             yield "takes a list of the values to leave out and the list to filter."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
@@ -176,7 +176,7 @@ class Contains(Function):
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
-        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+        if not isinstance(self.args, list) or len(self.args) != 2:
             yield "takes a list of a value and a list to look in."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:
@@ -200,8 +200,6 @@ class Repeat(Function):
     takes_maps = False
 
     def check(self) -> Iterator[str]:
-        if is_call(self.args):
-            return
         if not isinstance(self.args, Mapping):
             yield "takes a map with the keys 'template' and 'for_each'."
             return

@@ -13,8 +13,6 @@ class Yaql(Function):
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
-        if is_call(self.args):
-            return
         if not isinstance(self.args, Mapping):
             yield "takes a map with the keys 'expression' and 'data'."
             return

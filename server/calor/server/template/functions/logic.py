@@ -73,7 +73,7 @@ class Equals(Function):
     keeps_structure = True
 
     def check(self) -> Iterator[str]:
-        if not is_call(self.args) and not (isinstance(self.args, list) and len(self.args) == 2):
+        if not isinstance(self.args, list) or len(self.args) != 2:
             yield "takes a list of two values."
 
     def evaluate(self, args: Any, at: Evaluation) -> Any:

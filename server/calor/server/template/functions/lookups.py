@@ -121,6 +121,8 @@ class GetResource(Function):
         args = plain(at.value(self.args))
         if isinstance(args, str):
             self.guard(lambda: _must_exist(args, self, at))
+        elif isinstance(args, Mapping | list):
+            raise self.fault(f"takes the name of a resource, not {shape(args)}.")
         if at.scope is None:
             return self.waiting(args, at)
         return self.guard(lambda: self.evaluate(args, at))

@@ -24,8 +24,6 @@ class Join(Function):
     takes_json = False
 
     def check(self) -> Iterator[str]:
-        if is_call(self.args):
-            return
         if not isinstance(self.args, list) or len(self.args) < 2 or (self.most and len(self.args) > self.most):
             yield "takes a list of a delimiter and a list of texts."
         elif not isinstance(self.args[0], str) and not is_call(self.args[0]):
@@ -131,8 +129,6 @@ class Replace(Function):
     takes_json = False
 
     def check(self) -> Iterator[str]:
-        if is_call(self.args):
-            return
         if not isinstance(self.args, Mapping) or not {"template", "params"} <= set(self.args):
             yield "takes a map with the keys 'template' and 'params'."
             return
@@ -273,8 +269,6 @@ class MakeUrl(Function):
     __slots__ = ()
 
     def check(self) -> Iterator[str]:
-        if is_call(self.args):
-            return
         if not isinstance(self.args, Mapping):
             yield f"takes a map of {', '.join(_URL_KEYS)}."
             return
