@@ -61,13 +61,6 @@ ExecStart=/bin/sh -c 'echo "the probe reads $(cat /etc/calor-probe.conf)" >/dev/
 [Install]
 WantedBy=multi-user.target
 """
-CFN_HUP = """\
-[Service]
-ExecStart=/usr/bin/env cfn-hup --daemon
-Restart=on-failure
-[Install]
-WantedBy=multi-user.target
-"""
 HOOK = """\
 [init]
 triggers=post.update
@@ -77,7 +70,7 @@ action=cfn-init -s STACK -r server
 
 
 def metadata(word: str) -> dict[str, Any]:
-    """A service that is started again when its file changes, and cfn-hup, which sees to that."""
+    """A service that is started again when its file changes; cfn-hup sees to that, by a unit that cfn-init makes."""
 
     def named(text: str) -> dict[str, Any]:
         return {"str_replace": {"template": text, "params": {"STACK": {"get_param": "OS::stack_name"}}}}
@@ -85,7 +78,6 @@ def metadata(word: str) -> dict[str, Any]:
     files = {
         "/etc/calor-probe.conf": word,
         "/etc/systemd/system/calor-probe.service": PROBE,
-        "/etc/systemd/system/cfn-hup.service": CFN_HUP,
         "/etc/cfn/cfn-hup.conf": named("[main]\nstack=STACK\ninterval=1\n"),
         "/etc/cfn/hooks.d/init.conf": named(HOOK),
     }
