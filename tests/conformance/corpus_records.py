@@ -2,7 +2,6 @@
 
 import functools
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Any
 
 import tosca_records
 from judging import Found, Judge, Verdict, attempt
+from record_stages import KNOWN, LATER, NOT_ITS_OWN, fails_later, is_accepted, is_asked, is_of_opaque, status
 
 from calor.server.authoring.files import Bundle
 from calor.server.engine.revision.blueprint import draw, validate
 from calor.server.engine.revision.kinds import Kinds
 from calor.server.errors import CalorError, InvalidInput, Problem
 from calor.server.plan import build_graph
-from calor.server.resources import registry
 from calor.server.template import (
     Environment,
     Limits,
@@ -32,17 +31,7 @@ from calor.server.template import (
 )
 from calor.server.template.properties import AllowedValues, Custom, Length, Modulo, Pattern, Range
 
-KNOWN = registry.installed()
 LIMITS = Limits(size=4 << 20)
-NOT_ITS_OWN = ("Could not fetch remote template", "was not provided")
-"""What the record blames on a template that only lacked its files or its parameters."""
-STAGES = ("parse", "template", "parameters", "conditions", "resources", "dependencies", "outputs")
-
-
-LATER = frozenset({"function-arguments", "parameter-value", "parameter-default", "parameter-constraint"})
-"""Codes of what Heat's validate leaves to the time when a value is needed (``values`` of a record), and we tell."""
-ASKED = frozenset({"unknown-property", "unknown-attribute", "deletion-policy", "circular-dependency"})
-"""Codes of what Heat's validate looks at in the definitions of resources, without their values."""
 
 
 class Files(dict[str, str]):
@@ -83,37 +72,14 @@ def verdicts(root: Path, records: Mapping[str, Any], judge: Judge) -> Iterator[V
     yield from tosca_records.verdicts(root, records, judge)
 
 
-def _accepted(stages: Mapping[str, Any]) -> bool:
-    checked = stages.get("validate_with_none_for_unknown", stages.get("validate"))
-    return checked == "ok" and all(stages.get(stage) == "ok" for stage in STAGES)
-
-
-CRASHES = frozenset(
-    {"AttributeError", "IndexError", "KeyError", "RecursionError", "TypeError", "UnicodeEncodeError", "AssertionError"}
-)
-"""Classes of errors that Heat does not mean to raise, and answers with 500."""
-
-
-def _fails_later(record: Mapping[str, Any]) -> bool:
-    return record["stages"].get("values", "ok") != "ok" or not all(
-        isinstance(value, bool) for value in record.get("conditions", {}).values()
-    )
-
-
-def _status(stages: Mapping[str, Any]) -> int:
-    """Of the first stage that says why the template is refused."""
-    errors = [stages[name] for name in (*STAGES[:3], "validate", *STAGES[3:]) if stages.get(name, "ok") != "ok"]
-    return 500 if errors and errors[0]["class"] in CRASHES else 400
-
-
 def _of_template(path: Path, name: str, record: Mapping[str, Any], judge: Judge) -> Iterator[Verdict]:
     text = record.get("text", path.read_text(errors="replace"))  # a changed template brings its own
     files, kind = Files(path.parent), record["kind"]
     whole = functools.partial(attempt, lambda: _validated(text, path, name, files, record, whole=True))
-    wanted: Any = True if _accepted(record["stages"]) else {"error": {"http_status": _status(record["stages"])}}
-    if not any(words in json.dumps(record["stages"]) for words in NOT_ITS_OWN) and not _is_of_opaque(record):
+    wanted: Any = True if is_accepted(record["stages"]) else {"error": {"http_status": status(record["stages"])}}
+    if not any(words in json.dumps(record["stages"]) for words in NOT_ITS_OWN) and not is_of_opaque(record):
         found = attempt(lambda: _validated(text, path, name, files, record))
-        if _fails_later(record) and found.refusal is not None and found.codes <= LATER:
+        if fails_later(record) and found.refusal is not None and found.codes <= LATER:
             wanted = {"error": {"http_status": 400}}
         if "Value must be" in json.dumps(record["stages"]) and found.refusal is None:
             found = whole()  # Heat converts the values of some properties for its graph, we do when all are checked
@@ -147,33 +113,6 @@ def _environment(record: Mapping[str, Any], path: Path) -> Environment:
     return Bundle(path.parent).registry(parse_environment(file.read_text(errors="replace")), file)
 
 
-OF_A_RESOURCE = re.compile(
-    r"(?:resources|Resources)\.([^.:]+)\.(?:properties|Properties|update_policy|UpdatePolicy): Unknown Property"
-    r"|The Referenced Attribute \(([^ ]+) "
-    r"|(?:resources|Resources)\.([^.:]+)\.(?:deletion_policy|DeletionPolicy): "
-)
-"""What Heat says of a resource by the rules of its type."""
-
-
-def _is_of_opaque(record: Mapping[str, Any]) -> bool:
-    """Whether Heat refuses a template for what a type says that we do not have: such types count as opaque."""
-    stages, resources = record["stages"], record.get("resources", {})
-    error = stages.get("validate_with_none_for_unknown", stages.get("validate", "ok"))
-    said = OF_A_RESOURCE.search(error["message"]) if error != "ok" else None
-    name = next(filter(None, said.groups()), "") if said else ""
-    return name in resources and KNOWN.get(resources[name]["type"]) is None
-
-
-def _is_asked(problem: Problem, model: Model) -> bool:
-    place = next((name for name in model.resources if problem.path.split(".", 1)[-1].startswith(f"{name}.")), "")
-    rest = problem.path.split(".", 1)[-1].removeprefix(f"{place}.")
-    if rest.startswith(("update_policy", "UpdatePolicy")):
-        return True
-    if problem.code == "unknown-property":  # of the resource itself, not of a map in its properties
-        return bool(place) and rest.partition(".")[2] in map(str, model.resources[place].properties)
-    return problem.code in ASKED
-
-
 def _validated(
     text: str, path: Path, name: str, files: Files, record: Mapping[str, Any], *, whole: bool = False
 ) -> bool:
@@ -189,7 +128,7 @@ def _validated(
         validate(draw(model, KNOWN, files, unknown))
     except InvalidInput as error:
         found = error.problems
-    problems = [one for one in (*unknown, *found) if whole or _is_asked(one, model)]
+    problems = [one for one in (*unknown, *found) if whole or is_asked(one, model)]
     if problems and problems != [one for one in problems if one.code == "unknown-type"]:
         raise InvalidInput(problems)
     return True
@@ -280,6 +219,8 @@ def _type(name: str, path: Path | None) -> str:
 
 
 def _requires(item: Any) -> list[str]:
+    if item.external_id is not None:
+        return []  # what is there already needs nothing
     uses = {use.resource for tree in (item.properties, item.metadata) for use in references(tree)}
     return sorted(uses | set(item.depends_on))
 

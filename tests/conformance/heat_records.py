@@ -12,7 +12,7 @@ from typing import Any
 
 import inside_heat
 from heat.common import template_format
-from heat.engine import constraints, environment, function, resource, resources, template, translation
+from heat.engine import constraints, environment, function, resource, resources, stack, stk_defn, template, translation
 from heatclient.common import template_utils
 from keystoneauth1.exceptions import ConnectFailure
 
@@ -27,6 +27,8 @@ class Stopped(Exception):
 def ask_no_cloud() -> None:
     resource.Resource.is_service_available = classmethod(lambda cls, context: (True, None))
     constraints.CustomConstraint._is_valid = lambda self, *_args: self.custom_constraint is not None
+    for kind in (stack.Stack, stk_defn.StackDefinition):
+        kind.get_availability_zones = lambda _self: inside_heat.ZONES
     translation.resolve_and_find = lambda value, *_args, **_more: function.resolve(value)
 
 

@@ -315,7 +315,9 @@ class _Binder:
 
 def _is_told(problem: Problem, *, as_read: bool) -> bool:
     """Whether a fault in an output's value is one of the template. Heat looks up what `get_resource` and `get_param`
-    name, and checks what a function computes with, when the output is shown; the rest at once."""
+    name, and checks what a function computes with, when the output is shown; the rest, and conditions, at once."""
+    if problem.path.lower().startswith("conditions."):
+        return True
     is_name = problem.code == "function-arguments" and problem.path.endswith((".get_resource", ".Ref"))
     is_late = not (as_read or is_name) or problem.code in ("unknown-resource", "unknown-parameter")
     return not is_late or problem.code == "unknown-condition" or names_attribute(problem.path)
