@@ -1,12 +1,13 @@
 """Child stacks: template resources, groups, and their place in the tree."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from engine_world import USER
 
-from calor.server.errors import InvalidInput, RequestLimitExceeded
+from calor.server.errors import EntityNotFound, InvalidInput, RequestLimitExceeded
 
 MEMBER = """
 heat_template_version: 2021-04-16
@@ -170,3 +171,29 @@ async def test_faults_of_nested_templates_are_found_before_anything_is_stored(en
     )
     with pytest.raises(RequestLimitExceeded, match="max_nested_stack_depth"):
         await engine.create("bad", template, files={"m.yaml": loop})
+
+
+async def test_a_nested_stack_is_found_by_its_name_too(engine: Any) -> None:
+    template = hot({"m": {"type": "member.yaml", "properties": {"text": "hello"}}})
+    stack = await engine.create("n9", template, files={"member.yaml": MEMBER})
+    await engine.reached(stack, "CREATE_COMPLETE")
+    member = (await engine.resources(stack))["m"]
+    found = await engine.stacks.identify(USER, member.nested_name)
+    assert (found.name, found.id) == (member.nested_name, member.physical_id)
+    with pytest.raises(EntityNotFound):
+        await engine.stacks.identify(replace(USER, project_id="p2"), member.nested_name)
+    root = await engine.create(member.nested_name, hot({}))  # a nested one takes no name from a root, nor hides it
+    assert (await engine.stacks.identify(USER, member.nested_name)).id == root.id
+
+
+async def test_a_deleted_nested_stack_is_not_found_by_its_name(engine: Any) -> None:
+    stack = await engine.create(
+        "n10", hot({"m": {"type": "member.yaml"}}), files={"member.yaml": "heat_template_version: 2021-04-16"}
+    )
+    await engine.reached(stack, "CREATE_COMPLETE")
+    name = (await engine.resources(stack))["m"].nested_name
+    assert (await engine.stacks.identify(USER, name)).name == name
+    await engine.update(stack, hot({}))
+    await engine.reached(stack, "UPDATE_COMPLETE")
+    with pytest.raises(EntityNotFound):
+        await engine.stacks.identify(USER, name)

@@ -52,6 +52,14 @@ async def live_stack(database: Database, project_id: str, name: str) -> StackRow
     return await fetch_one(database, StackRow, query)
 
 
+async def nested_stack(database: Database, project_id: str, name: str) -> StackRow | None:
+    """The oldest of this name that is not deleted: names of nested stacks are unique by their making only."""
+    query = sa.select(Stack.__table__).where(
+        Stack.project_id == project_id, Stack.deleted_at.is_(None), Stack.name == name, Stack.owner_id.is_not(None)
+    )
+    return await fetch_one(database, StackRow, query.order_by(Stack.created_at))
+
+
 async def tree(database: Database, root_id: str) -> list[StackRow]:
     """All stacks of a tree that are not deleted, parents first."""
     query = sa.select(Stack.__table__).where(Stack.root_id == root_id).order_by(Stack.depth, Stack.created_at)
@@ -86,6 +94,12 @@ async def resource_by_physical_id(database: Database, project_id: str, physical_
         .where(Resource.physical_id == physical_id, Stack.project_id == project_id)
     )
     return await fetch_one(database, ResourceRow, query)
+
+
+async def resource_of_deployment(database: Database, project_id: str, ident: str) -> ResourceRow | None:
+    """Also of one that its server knows already while the resource has no physical id yet: that will be its own id."""
+    found = await resource_by_physical_id(database, project_id, ident)
+    return found or await resource(database, ident)
 
 
 async def revision(database: Database, ident: str) -> RevisionRow | None:

@@ -22,9 +22,13 @@ class Finder:
         self._database = database
 
     async def by_name_or_id(self, caller: Caller, name_or_id: str) -> StackRow:
+        """A root by its name, any stack by its id, a nested one by its name: as in Heat, none is out of reach, and no
+        nested one hides a root."""
         found = await queries.live_stack(self._database, caller.project_id, name_or_id)
         if found is None:
             found = await queries.stack(self._database, name_or_id)
+        if found is None:
+            found = await queries.nested_stack(self._database, caller.project_id, name_or_id)
         if found is None or not self._is_callers(caller, found):
             raise missing_stack(name_or_id)
         return found
