@@ -61,6 +61,7 @@ def test_f054_reboot_in_mid_script_is_reported_interrupted_at_once(server, guest
     guest.start()
     done = server.result("run-r", 5)
     assert done["outcome"] == "interrupted"
+    assert "the instance was rebooted" in done["reason"]
     assert "half done" in done["reason"]
     assert done["outputs"]["deploy_status_code"] == -1
     time.sleep(0.5)

@@ -89,16 +89,18 @@ class Attempt:
             os.close(handle)
         return False
 
-    def outcome(self) -> Optional[Outcome]:
+    def outcome(self, boot: str) -> Optional[Outcome]:
         """None while it runs or before it; a result that is missing or damaged though nobody writes it any more is
-        an interruption."""
+        an interruption. ``boot`` is the present one."""
         if not self.has_started:
             return None
         supervised = self.is_supervised  # asked first: the result is written before the lock is let go
         found = durable.read_map(self._result)
         if found.get("outcome") in (FINISHED, INTERRUPTED) and isinstance(found.get("outputs"), dict):
             return Outcome(found["outcome"], found["outputs"], str(found.get("reason") or ""))
-        return None if supervised else self.interrupted("its supervisor ended without an exit status")
+        if supervised:
+            return None
+        return self.interrupted("it was killed" if self._is_of(boot) else "the instance was rebooted")
 
     def interrupted(self, why: str) -> Outcome:
         """The outcome of an attempt cut short, with what it had printed."""
@@ -113,11 +115,13 @@ class Attempt:
 
     def has_outlived(self, boot: str) -> bool:
         """Whether it was begun in another boot than this one, or the reboot that it waits for is overdue."""
-        words = _words(self._started)
-        if len(words) < 4 or words[3] != boot:
+        if not self._is_of(boot):
             return True
         asked = os.stat(resuming.path(self.directory)).st_mtime
         return abs(time.time() - asked) > resuming.PATIENCE
+
+    def _is_of(self, boot: str) -> bool:
+        return _words(self._started)[3:4] == [boot]
 
     def stop(self) -> None:
         """Ask the supervisor to end the hook; it then reports an interruption."""

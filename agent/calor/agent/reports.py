@@ -4,6 +4,7 @@ import os
 import sys
 from typing import Iterator, Optional
 
+from calor.agent import boots
 from calor.agent.places import Places
 from calor.agent.runs import Run, Runs
 from calor.cfntools import durable
@@ -23,7 +24,7 @@ def status(places: Places) -> int:
 def _line(run: Run, places: Places) -> str:
     deployment, attempts = run.deployment(), run.attempts()
     name = deployment.name if deployment is not None else "?"
-    outcome = attempts[-1].outcome() if attempts else None
+    outcome = attempts[-1].outcome(boots.boot_id(places.boot_id)) if attempts else None
     if outcome is None:
         begun = bool(attempts) and attempts[-1].has_started
         state = "running" if begun else "not run" if run.is_reported else "pending"

@@ -171,7 +171,7 @@ class Worker:
             attempts = run.attempts()
             if not attempts or not attempts[-1].has_started:
                 continue
-            outcome = attempts[-1].outcome()
+            outcome = attempts[-1].outcome(boots.boot_id(self._places.boot_id))
             if outcome is None or self._awaits_reboot(attempts[-1], outcome, run_id in cancelled):
                 busy = True
                 if run_id in cancelled:

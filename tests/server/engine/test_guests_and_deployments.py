@@ -101,10 +101,10 @@ async def test_an_interrupted_run_is_a_failure(hosts: Any) -> None:
     stack = await hosts.create("cut", deployed())
     who, _ = await guest_of(hosts, stack)
     found = await polled(hosts, who)
-    body = {**result_of(found), "outcome": "interrupted", "outputs": {}, "reason": "the machine rebooted"}
+    body = {**result_of(found), "outcome": "interrupted", "outputs": {}, "reason": "interrupted: it was killed"}
     await hosts.orchestrator.guests.result(who, body)
     view = await hosts.reached(stack, "CREATE_FAILED")
-    assert "the machine rebooted" in view.status_reason
+    assert "Deployment to server failed: interrupted : it was killed" in view.status_reason
 
 
 async def test_a_late_result_never_completes_a_newer_config(hosts: Any) -> None:
@@ -196,6 +196,21 @@ async def test_f050_a_time_out_says_what_is_known_of_the_guest(
     assert re.search(r"timed out", view.status_reason)
     (run,) = await hosts.orchestrator.deployments.list(USER, server_id=None)
     assert (run.status, "timed out" in run.status_reason) == ("FAILED", True), "as in Heat: nobody waits for it"
+
+
+async def test_an_output_that_no_config_declares_is_told_to_who_asks_for_it(hosts: Any) -> None:
+    template = deployed(signal_transport="NO_SIGNAL")
+    template["outputs"]["typo"] = {"value": {"get_attr": ["d0", "oo"]}}
+    reader = {"type": "OS::Heat::Value", "properties": {"value": {"get_attr": ["d0", "oo"]}}}
+    stack = await hosts.create("typo", template)
+    view = await hosts.reached(stack, "CREATE_COMPLETE")
+    errors = {one.name: one.error for one in view.outputs}
+    assert errors["o"] is None
+    assert "has no attribute 'oo'" in errors["typo"]
+    template["resources"]["reader"] = reader
+    await hosts.update(stack, template)
+    view = await hosts.reached(stack, "UPDATE_FAILED")
+    assert "has no attribute 'oo'" in view.status_reason
 
 
 async def test_f026_a_delete_deployment_for_a_gone_server_does_not_block(hosts: Any, world: Any) -> None:

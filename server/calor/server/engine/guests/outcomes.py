@@ -32,7 +32,7 @@ def of_run(
     if body.get("outcome") == INTERRUPTED and cancelled_by is not None:
         return Outcome("FAILED", bounded(f"cancelled by {cancelled_by}{_last_lines(given)}"), outputs)
     if body.get("outcome") != FINISHED:
-        why = str(body.get("reason") or "the run was cut short")
+        why = str(body.get("reason") or "the run was cut short").removeprefix("interrupted: ")
         return Outcome("FAILED", bounded(f"interrupted : {why}"), outputs)
     faults = _faults(given, declared)
     if given.get("deploy_status_code") is None:
