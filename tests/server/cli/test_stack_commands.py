@@ -56,10 +56,10 @@ def test_lines_have_their_resource_before_them_and_are_whole(api: Api) -> None:
 
 
 def test_what_was_left_out_is_said_and_terminal_escapes_are_taken_out() -> None:
-    put: list[tuple[str, str]] = []
-    lines = Lines(lambda name, line: put.append((name, line)))
+    put: list[str] = []
+    lines = Lines(lambda line: put.extend(line.shown()))
     lines.add(piece("a", 100, "x\n"))
-    assert put == [("a", "[… 100 bytes left out …]"), ("a", "x")]
+    assert put == ["a | [… 100 bytes left out …]", "a | x"]
     assert harmless("\x1b[31mred\x1b[0m\x1b]0;title\x07 a\x00\tb") == "red a\N{REPLACEMENT CHARACTER}\tb"
 
 
@@ -246,11 +246,14 @@ def test_the_output_of_a_deployment_is_asked_for_by_the_name_of_its_resource(api
 def test_what_is_no_deployment_is_told_with_what_to_name_instead(api: Api) -> None:
     config = {"resource_type": "OS::Heat::SoftwareConfig", "physical_resource_id": "c1"}
     api.answers["GET", "/stacks/shop/shop-id/resources/sc"] = {"resource": config}
-    found = [run(), run(id="d2", stack_id="inner-id", resource_name="0"), run(id="x1", on_demand_of="d1")]
+    found = [run(), run(id="d2", stack_id="inner-id", resource_path="g/install"), run(id="x1", on_demand_of="d1")]
     api.answers["GET", "/stacks/shop/shop-id/progress"] = {"guests": [], "deployments": found}
     done = calor("deployment", "run", "--stack", "shop", "sc")
     assert done.exit_code == 1
-    assert "sc is no deployment but OS::Heat::SoftwareConfig; those of shop are: install, d2 (0 on web)." in done.output
+    assert (
+        "sc is no deployment but OS::Heat::SoftwareConfig; the deployments of shop are: install, g/install."
+        in done.output
+    )
     api.answers["GET", "/stacks/shop/shop-id/progress"] = {"guests": [], "deployments": []}
     assert "OS::Heat::SoftwareConfig; shop has none." in calor("deployment", "run", "--stack", "shop", "sc").output
 
@@ -261,6 +264,38 @@ def test_a_deployment_of_a_type_with_another_name_is_found(api: Api) -> None:
     api.answers["GET", "/stacks/shop/shop-id/progress"] = {"guests": [], "deployments": [run()]}
     api.answers["POST", "/software_deployments/d1/cancel"] = {"run": run(state="CANCELLING")}
     assert calor("deployment", "cancel", "install", "--stack", "shop").output == "d1: CANCELLING\n"
+
+
+def in_members() -> dict[str, Any]:
+    """The deployments `install` of the members of a group, on servers of the same name."""
+    members = [run(id=f"d{n}", stack_id=f"{n}-id", resource_path=f"g/{n}/install") for n in range(2)]
+    servers = [{"resource_name": "web", "resource_path": f"g/{n}/web"} for n in range(2)]
+    guests = [{**one, "state": "idle", "last_contact": None, "cloud_init": None} for one in servers]
+    return {"guests": guests, "deployments": members}
+
+
+def test_a_deployment_of_a_nested_stack_is_named_by_its_path(api: Api) -> None:
+    here = "/stacks/shop/shop-id"
+    api.answers["GET", f"{here}/progress"] = in_members()
+    api.answers["GET", f"{here}/resources/install"] = Fault("The Resource (install) could not be found.", 404)
+    api.answers["POST", "/software_deployments/d1/cancel"] = {"run": run(id="d1", state="CANCELLING")}
+    api.answers["GET", "/software_deployments/d0/logs"] = page(piece("install", 0, "saved\n"), over=True)
+    assert calor("deployment", "cancel", "--stack", "shop", "g/1/install").output == "d1: CANCELLING\n"
+    assert calor("deployment", "logs", "--stack", "shop", "g/0/install").output == "install | saved\n"
+    for name in ("install", "g/2/install"):
+        done = calor("deployment", "cancel", "--stack", "shop", name)
+        assert done.exit_code == 1
+        assert f"{name}; the deployments of shop are: g/0/install, g/1/install." in done.output
+
+
+def test_a_stack_shows_where_its_instances_and_deployments_are(api: Api) -> None:
+    here = "/stacks/shop/shop-id"
+    api.answers["GET", here] = stack("CREATE_COMPLETE")
+    found = in_members()
+    found["deployments"] = [{**one, "action": "CREATE"} for one in found["deployments"]]
+    api.answers["GET", f"{here}/progress"] = found
+    first = [line.split()[0] for line in calor("stack", "show", "shop").output.splitlines() if line.startswith("g/")]
+    assert first == ["g/0/web", "g/1/web", "g/0/install", "g/1/install"]
 
 
 def test_a_deployment_is_cancelled(api: Api) -> None:

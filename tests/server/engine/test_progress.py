@@ -1,12 +1,14 @@
 """Where deployments are, what they print, ended before their time, and run on demand."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from agent_hosts import deployed, exists, guest_of, polled, result_of
+import sqlalchemy as sa
+from agent_hosts import deployed, exists, guest_of, hot, polled, result_of
 from engine_world import USER
-from playing_guests import SECRET, beat, mark_of, run_of, started, with_secret
+from playing_guests import SECRET, beat, mark_of, output, run_of, sent, started, with_secret
 
 from calor.server.engine.contract.progress_views import RunState
 from calor.server.engine.guests.masking import MASK
@@ -14,6 +16,7 @@ from calor.server.engine.services.run_states import percent_of
 from calor.server.errors import BadRequest, Conflict, EntityNotFound
 from calor.server.identity import Caller
 from calor.server.store import queries
+from calor.server.store.models import Resource
 
 STRANGER = Caller(user_id="u2", project_id="p2", roles=frozenset({"member"}), user_name="u2", token="t2")
 
@@ -48,6 +51,63 @@ async def test_f190_a_deployment_is_queued_fetched_running_unreachable_finished(
 
 async def _has_runs(hosts: Any, stack: Any) -> bool:
     return bool((await hosts.orchestrator.progress.show(USER, stack.name, stack.id)).runs)
+
+
+async def test_a_run_has_its_resources_name_before_the_resource_is_durable_too(hosts: Any) -> None:
+    stack, who, found = await started(hosts)
+    database = hosts.orchestrator._tools.database
+    async with database._engine.begin() as connection:
+        await connection.execute(sa.update(Resource).where(Resource.name == "d0").values(physical_id=None))
+    assert found.deployments[0]["name"] != "d0"
+    now = await run_of(hosts, stack)
+    assert (now.place.stack_id, now.place.resource_name) == (stack.id, "d0")
+    assert (await hosts.orchestrator.runs.show(USER, now.id, now.id)).place.resource_name == "d0"
+    await sent(hosts, who, found, b"hello\n", 0)
+    assert [(one.place.stack_id, one.place.resource_name) for one in (await output(hosts, stack)).pieces] == [
+        (stack.id, "d0")
+    ]
+
+
+async def test_what_is_nested_has_its_path_from_the_stack_that_was_asked_for(hosts: Any) -> None:
+    inner = deployed() | {"outputs": {}}
+    group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 2, "resource_def": {"type": "inner.yaml"}}}
+    stack = await hosts.create("tree", hot({"g": group}), files={"inner.yaml": json.dumps(inner)})
+
+    async def seen(of: Any) -> list[str]:
+        view = await hosts.orchestrator.progress.show(USER, of.name, of.id)
+        return sorted(one.place.path for one in [*view.guests, *view.runs])
+
+    async def begun() -> bool:
+        return len(await seen(stack)) == 4
+
+    await hosts.until(begun)
+    assert await seen(stack) == ["g/0/d0", "g/0/host", "g/1/d0", "g/1/host"]
+    members = await hosts.resources(stack, depth=1)
+    member = await hosts.stacks.identify(USER, members["1"].nested_name)
+    assert await seen(member) == ["d0", "host"]
+
+
+async def test_the_output_of_a_nested_resource_is_asked_for_by_its_path(hosts: Any) -> None:
+    inner = deployed() | {"outputs": {}}
+    nested = {name: {"type": "inner.yaml"} for name in ("m", "n")}
+    stack = await hosts.create("tree", hot(nested), files={"inner.yaml": json.dumps(inner)})
+    who, _ = await guest_of(hosts, await nested_in(hosts, stack, "m"))
+    found = await polled(hosts, who)
+    assert found.deployments
+    await sent(hosts, who, found, b"hello\n", 0)
+    texts = {name: await output(hosts, stack, resource=f"{name}/d0") for name in nested}
+    assert sorted(len(page.pieces) for page in texts.values()) == [0, 1]
+    with pytest.raises(EntityNotFound):
+        await output(hosts, stack, resource="k/d0")
+
+
+async def nested_in(hosts: Any, stack: Any, name: str) -> Any:
+    async def there() -> bool:
+        view = (await hosts.resources(stack)).get(name)
+        return view is not None and view.nested_name is not None
+
+    await hosts.until(there)
+    return await hosts.stacks.identify(USER, (await hosts.resources(stack))[name].nested_name)
 
 
 async def test_a_run_cut_short_is_interrupted(hosts: Any) -> None:

@@ -85,4 +85,5 @@ def _guest(view: GuestView) -> dict[str, Any]:
 
 
 def _place(place: StackPlace) -> dict[str, Any]:
-    return {"stack_id": place.stack_id, "stack_name": place.stack_name, "resource_name": place.resource_name}
+    found = {"stack_id": place.stack_id, "stack_name": place.stack_name, "resource_name": place.resource_name}
+    return {**found, "resource_path": place.path} if place.path else found

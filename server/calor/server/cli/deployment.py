@@ -9,9 +9,12 @@ from calor.server.cli.client import Client, connecting
 from calor.server.cli.shown import as_format, put_facts, put_json, put_table
 from calor.server.cli.stack.change import pairs
 from calor.server.cli.stack.logs import Lines, echo, pages
-from calor.server.cli.stack.show import step_of
+from calor.server.cli.stack.show import path_of, step_of
 
-in_stack = click.option("--stack", help="The deployment is named as in this stack's template, not by its id.")
+in_stack = click.option(
+    "--stack",
+    help="Name the deployment as in this stack's template, not by its id; in a nested stack by its path: g/0/install.",
+)
 
 
 @click.group()
@@ -127,27 +130,39 @@ def _put_output(client: Client, ident: str, *, follow: bool) -> None:
 
 
 def _ident(client: Client, deployment: str, stack: str | None) -> str:
-    """The id of a deployment that may be named by its resource."""
+    """The id of a deployment that may be named by its resource, or by the path of one in a nested stack."""
     if stack is None:
         return deployment
     path = client.stack_path(stack)
-    found = client.get(f"{path}/resources/{deployment}")["resource"]
+    if "/" in deployment:
+        return _by_path(client, path, deployment.strip("/"))
+    try:
+        found = client.get(f"{path}/resources/{deployment}")["resource"]
+    except Fault as fault:
+        if fault.status != 404:
+            raise
+        raise _missing(path, _known(client, path), f"There is no {deployment}") from fault
     ident, kind = str(found["physical_resource_id"]), str(found["resource_type"])
     if not kind.endswith("Deployment"):  # it may yet be one, by a type that an environment names
-        _check_is_one(client, path, ident, f"{deployment} is no deployment but {kind}")
+        known = _known(client, path)
+        if not any(one["id"] == ident for one in known):
+            raise _missing(path, known, f"{deployment} is no deployment but {kind}")
     return ident
 
 
-def _check_is_one(client: Client, path: str, ident: str, what: str) -> None:
-    """Raises `Fault` with ``what`` and the deployments that there are; nested ones are named by their ids."""
-    known = [one for one in client.get(f"{path}/progress")["deployments"] if not one["on_demand_of"]]
-    if any(one["id"] == ident for one in known):
-        return
-    _, _, stack, stack_id = path.split("/")
-    names = [
-        one["resource_name"]
-        if one["stack_id"] == stack_id
-        else f"{one['id']} ({one['resource_name']} on {one['server_name']})"
-        for one in known
-    ]
-    raise Fault(f"{what}; those of {stack} are: {', '.join(names)}." if names else f"{what}; {stack} has none.")
+def _by_path(client: Client, path: str, place: str) -> str:
+    known = _known(client, path)
+    for one in known:
+        if path_of(one) == place:
+            return str(one["id"])
+    raise _missing(path, known, f"There is no deployment {place}")
+
+
+def _known(client: Client, path: str) -> list[dict[str, Any]]:
+    return [one for one in client.get(f"{path}/progress")["deployments"] if not one["on_demand_of"]]
+
+
+def _missing(path: str, known: list[dict[str, Any]], what: str) -> Fault:
+    """With the paths by which the deployments that there are can be named."""
+    stack, names = path.split("/")[2], ", ".join(path_of(one) for one in known)
+    return Fault(f"{what}; the deployments of {stack} are: {names}." if names else f"{what}; {stack} has none.")

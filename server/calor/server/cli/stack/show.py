@@ -1,5 +1,6 @@
 """``calor stack list | show | events``."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -45,7 +46,7 @@ def show(client: Client, stack: str, shape: str) -> None:
         put_table(
             ("Server", "State", "Last contact", "cloud-init"),
             [
-                (one["resource_name"], one["state"], one["last_contact"], (one["cloud_init"] or {}).get("status"))
+                (path_of(one), one["state"], one["last_contact"], (one["cloud_init"] or {}).get("status"))
                 for one in progress["guests"]
             ],
         )
@@ -55,7 +56,7 @@ def show(client: Client, stack: str, shape: str) -> None:
             ("Resource", "ID", "Server", "Action", "State", "Status", "Step"),
             [
                 (
-                    one["resource_name"] + (" (on demand)" if one["on_demand_of"] else ""),
+                    path_of(one) + (" (on demand)" if one["on_demand_of"] else ""),
                     one["id"],
                     one["server_name"],
                     one["action"],
@@ -66,6 +67,11 @@ def show(client: Client, stack: str, shape: str) -> None:
                 for one in progress["deployments"]
             ],
         )
+
+
+def path_of(shown: Mapping[str, Any]) -> str:
+    """Where an instance or a deployment is in the stack that was asked for, as ``group/0/install``."""
+    return str(shown.get("resource_path") or shown["resource_name"])
 
 
 def step_of(run: dict[str, Any]) -> str:

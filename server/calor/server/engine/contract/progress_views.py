@@ -22,11 +22,13 @@ class RunState(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class StackPlace:
-    """Where in a tree something belongs."""
+    """Where in a tree something belongs. ``path`` is the resource's from the stack that was asked for, as
+    ``group/0/install``; empty where no stack was."""
 
     stack_id: str | None
     stack_name: str
     resource_name: str
+    path: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

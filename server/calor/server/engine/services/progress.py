@@ -13,8 +13,8 @@ from calor.server.engine.contract.progress_views import (
 )
 from calor.server.engine.guests.contacts import NEVER, UNREACHABLE
 from calor.server.engine.reconcile.tools import Tools
-from calor.server.engine.services.finding import Finder
-from calor.server.engine.services.run_viewing import RunViewer, Surroundings, by_physical_id
+from calor.server.engine.services.finding import Finder, missing_resource
+from calor.server.engine.services.run_viewing import RunViewer, Surroundings, by_physical_id, holders_of
 from calor.server.engine.services.settling import Settling
 from calor.server.engine.services.software import NotFound
 from calor.server.identity import Caller
@@ -41,7 +41,13 @@ class ProgressService:
         below = await self._below(stack)
         rows = await queries.tree_resources(self._tools.database, stack.root_id)
         guests = await guest_queries.guests_of_stacks(self._tools.database, list(below))
-        around = Surroundings(by_physical_id(rows), {guest.resource_id: guest for guest in guests}, below)
+        around = Surroundings(
+            resources=by_physical_id(rows),
+            guests={guest.resource_id: guest for guest in guests},
+            stacks=below,
+            holders=holders_of(rows),
+            top=stack.id,
+        )
         names = {row.id: row for row in rows}
         deployments = await guest_queries.deployments_of_stacks(self._tools.database, list(below))
         return ProgressView(
@@ -52,6 +58,8 @@ class ProgressService:
     async def output(self, caller: Caller, name: str, ident: str, query: OutputQuery) -> OutputPage:
         stack = await self._find.stack(caller, name, ident, deleted=True)
         whole = stack.root_id == stack.id
+        above, _, resource = (query.resource or "").rpartition("/")
+        nested = [await self._nested(stack, above)] if above else []
 
         async def is_over() -> bool:
             now = await queries.stack(self._tools.database, stack.id)
@@ -61,14 +69,14 @@ class ProgressService:
             return not any(run.source_id is not None and run.status == "IN_PROGRESS" for run in runs)
 
         async def read(until: int) -> list[PieceRow]:
-            below = [] if whole else list(await self._below(stack))
+            below = nested or ([] if whole else list(await self._below(stack)))
             return await pieces.after(
                 self._tools.database,
                 query.since,
                 until=until,
                 root_id=stack.root_id,
                 stack_ids=below,
-                resource=query.resource,
+                resource=resource or None,
                 limit=PAGE,
             )
 
@@ -155,6 +163,17 @@ class ProgressService:
             if row.owner_id in found:
                 found[row.id] = row
         return found
+
+    async def _nested(self, stack: StackRow, path: str) -> str:
+        """The id of the stack that a resource (``group/0``) is, so that what is in it can be named by its path."""
+        rows = await queries.tree_resources(self._tools.database, stack.root_id)
+        ident = stack.id
+        for name in path.split("/"):
+            found = next((row for row in reversed(rows) if row.stack_id == ident and row.name == name), None)
+            if found is None or found.child_id is None:
+                raise missing_resource(path, stack.name)
+            ident = found.child_id
+        return ident
 
     async def _names(self, stack_ids: set[str]) -> dict[str, str]:
         rows = [await queries.stack(self._tools.database, ident) for ident in stack_ids]

@@ -19,19 +19,36 @@ FORGOTTEN = Contact()
 
 @dataclass
 class Surroundings:
-    """What the views refer to: resources by physical id, guests by their server's row, stacks by id."""
+    """What the views refer to: resources by physical id, guests by their server's row, stacks by id; ``holders`` are
+    the resources that the stacks below ``top`` are, by the stack's id."""
 
     resources: dict[str, ResourceRow] = field(default_factory=dict)
     guests: dict[str, GuestRow] = field(default_factory=dict)
     stacks: dict[str, StackRow] = field(default_factory=dict)
+    holders: dict[str, ResourceRow] = field(default_factory=dict)
+    top: str | None = None
 
     def place(self, resource: ResourceRow | None, name: str) -> StackPlace:
         if resource is None:
             return StackPlace(stack_id=None, stack_name="", resource_name=name)
         stack = self.stacks.get(resource.stack_id)
         return StackPlace(
-            stack_id=resource.stack_id, stack_name=stack.name if stack else "", resource_name=resource.name
+            stack_id=resource.stack_id,
+            stack_name=stack.name if stack else "",
+            resource_name=resource.name,
+            path=self._path(resource),
         )
+
+    def _path(self, resource: ResourceRow) -> str:
+        """From the stack that was asked for; a resource has the same name in each member of a group."""
+        names, at = [resource.name], resource.stack_id
+        while at != self.top:
+            holder = self.holders.get(at)
+            if holder is None:
+                return ""
+            names.append(holder.name)
+            at = holder.stack_id
+        return "/".join(reversed(names))
 
 
 class RunViewer:
@@ -41,7 +58,7 @@ class RunViewer:
     async def one(self, row: DeploymentRow) -> RunView:
         around = Surroundings()
         for physical_id in (row.source_id or row.id, row.server_id):
-            found = await queries.resource_by_physical_id(self._tools.database, row.project_id, physical_id)
+            found = await queries.resource_of_deployment(self._tools.database, row.project_id, physical_id)
             if found is None:
                 continue
             around.resources[physical_id] = found
@@ -116,5 +133,10 @@ def _hidden(value: Any, masker: Masker) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else HIDDEN
 
 
+def holders_of(rows: Iterable[ResourceRow]) -> dict[str, ResourceRow]:
+    return {row.child_id: row for row in rows if row.child_id is not None}
+
+
 def by_physical_id(rows: Iterable[ResourceRow]) -> dict[str, ResourceRow]:
-    return {row.physical_id: row for row in rows if row.physical_id is not None}
+    """Those that have none yet are there by their own id: a deployment's will be that, and it may run already."""
+    return {row.physical_id or row.id: row for row in rows}
