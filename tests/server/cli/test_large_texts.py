@@ -46,6 +46,23 @@ def test_of_a_failed_deployment_the_last_lines_are_shown_however_long_they_are(a
     assert len(whole) > 300_000
 
 
+def test_a_failures_output_is_told_once_and_cut_where_every_text_is(api: Api) -> None:
+    here = "/stacks/shop/shop-id"
+    text = "\n".join(f"line {number}" for number in range(28))
+    code = "deploy_status_code : Deployment exited with non-zero status code: 3"
+    reason = f"{code}, fault : {text}; last lines: line 26\nline 27"
+    api.answers["GET", f"{here}/resources"] = {"resources": [resource("install", "CREATE_FAILED", reason)]}
+    api.answers["GET", here] = stack("CREATE_FAILED")
+    api.answers["GET", f"{here}/progress"] = {"guests": [], "deployments": [run(output_values={"fault": text})]}
+    shown = calor("stack", "failures", "shop").output
+    assert f"{code}, fault : see below\n" in shown
+    assert [shown.count(f"line {number}\n") for number in range(28)] == [1] * 28
+    reason = f"{code}, fault : {LARGE[:300]} … {LARGE[-300:]}"  # as a server bounds it
+    api.answers["GET", f"{here}/resources"] = {"resources": [resource("install", "CREATE_FAILED", reason)]}
+    api.answers["GET", f"{here}/progress"] = {"guests": [], "deployments": [run(output_values={"fault": LARGE})]}
+    assert f"{code}, fault : see below\n" in calor("stack", "failures", "shop").output
+
+
 def test_a_deployments_output_and_a_reason_in_a_list_are_cut(api: Api) -> None:
     names = ("on_demand_of", "resource_name", "server_name", "action", "state", "status", "status_reason")
     shown = dict.fromkeys(names, "") | run(output_values={"deploy_stdout": LARGE})

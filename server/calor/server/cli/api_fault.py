@@ -13,3 +13,7 @@ class Fault(click.ClickException):
         super().__init__(message)
         self.status = status
         self.problems = problems
+
+
+class Unreachable(Fault):
+    """Nobody answers at all: the server, or the Keystone before it, is not running or cannot be reached."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from calor.server.cli.api_fault import Fault
+from calor.server.cli.api_fault import Fault, Unreachable
 
 SERVICE = "orchestration"
 _HOW_TO_NAME = (
@@ -47,9 +47,10 @@ _spare_services()
 from keystoneauth1.adapter import Adapter  # noqa: E402  # after the services are spared
 from keystoneauth1.exceptions import (  # noqa: E402
     ClientException,
-    ConnectFailure,
     DiscoveryFailure,
     MissingRequiredOptions,
+    RetriableConnectionFailure,
+    UnknownConnectionError,
 )
 from openstack.config import OpenStackConfig  # noqa: E402
 from openstack.exceptions import ConfigException  # noqa: E402
@@ -85,11 +86,13 @@ def readable(cloud: str | None, dev_dir: Path | None) -> Iterator[None]:
         raise Fault(f"No cloud is named, or its settings are incomplete ({exc}). {_HOW_TO_NAME}") from exc
     except ConfigException as exc:
         raise Fault(f"{exc} {_HOW_TO_NAME}") from exc
-    except (ConnectFailure, DiscoveryFailure) as exc:
+    except (RetriableConnectionFailure, UnknownConnectionError, DiscoveryFailure) as exc:
         dev_dir = dev_dir or _dev_dir_of(cloud)
         if dev_dir is None:
-            raise Fault(str(exc)) from exc
-        raise Fault(f"The dev cloud in {dev_dir} is not running; start it: calor dev --state-dir {dev_dir}") from exc
+            raise Unreachable(str(exc)) from exc
+        raise Unreachable(
+            f"The dev cloud in {dev_dir} is not running; start it: calor dev --state-dir {dev_dir}"
+        ) from exc
     except ClientException as exc:
         raise Fault(str(exc)) from exc
 

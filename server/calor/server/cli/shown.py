@@ -46,10 +46,10 @@ def shortened(text: str, how: str = JSON_HAS_ALL) -> str:
     return f"{harmless(kept)}\n[… {_size(text)} in all: {how}]"
 
 
-def last_lines(text: str, most: int, how: str) -> list[str]:
+def last_lines(text: str, how: str) -> list[str]:
     """The end of a text, after a line with its size and ``how`` all of it is seen if it is longer."""
-    kept = text[-MOST_CHARACTERS:].splitlines()[-most:]
-    if len(text) <= MOST_CHARACTERS and len(text.splitlines()) <= most:
+    kept = text[-MOST_CHARACTERS:].splitlines()[-MOST_LINES:]
+    if len(text) <= MOST_CHARACTERS and len(text.splitlines()) <= MOST_LINES:
         return harmless(text).splitlines()
     return [f"[… {_size(text)} in all: {how}]", *harmless("\n".join(kept)).splitlines()]
 

@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from calor.server.cli.client import Client, connecting
+from calor.server.cli.patience import Reader
 from calor.server.cli.shown import console, harmless, last_lines, put_facts, styled
 from calor.server.cli.stack.places import DEEPEST, Places, nested_of, stack_of
 
-SHORT = 20
-"""Lines of an output that are shown unless all are asked for."""
+LARGE = 80
+"""Characters from which on a text is not told again where it stands already; of several lines, any."""
 ALL = "`calor stack failures --long` shows all"
 ROLLBACK = "ROLLBACK_"
 _LAST_LINES = "; last lines: "
@@ -53,7 +54,7 @@ class Failed:
         return reason
 
 
-def failed(client: Client, path: str, status: str) -> Failed:
+def failed(client: Reader, path: str, status: str) -> Failed:
     """What failed, and what led to the rollback that ``status`` tells of."""
     before = failed_before_rollback(client, path) if status.startswith(ROLLBACK) else []
     return Failed(before, failed_resources(client, path))
@@ -72,14 +73,14 @@ def put_failures(found: Failed, runs: list[dict[str, Any]], *, whole: bool) -> N
         put_failure(one, known.get(str(one.get("physical_resource_id"))), whole=whole)
 
 
-def failed_resources(client: Client, path: str) -> list[dict[str, Any]]:
+def failed_resources(client: Reader, path: str) -> list[dict[str, Any]]:
     """The deepest causes: a nested stack that failed because of what is in it is left out."""
     found = client.get(f"{path}/resources", nested_depth=DEEPEST, status="FAILED")["resources"]
     places, with_cause = Places(found), {stack_of(one) for one in found}
     return [{**one, "resource_name": places.of(one)} for one in found if nested_of(one) not in with_cause]
 
 
-def failed_before_rollback(client: Client, path: str) -> list[dict[str, Any]]:
+def failed_before_rollback(client: Reader, path: str) -> list[dict[str, Any]]:
     """The same of the operation that the last rollback undid, from its events: the resources may be gone. Names are
     paths from the root stack."""
     root = path.rpartition("/")[2]
@@ -111,11 +112,23 @@ def put_failure(resource: Mapping[str, Any], run: Mapping[str, Any] | None, *, w
     outputs = {name: str(value) for name, value in (run["output_values"] if run else {}).items() if value is not None}
     facts = {"type": resource["resource_type"]} if "resource_type" in resource else {}
     facts["physical id"] = resource.get("physical_resource_id") or "none"
-    reason = str(resource["resource_status_reason"])
-    facts["reason"] = reason.partition(_LAST_LINES)[0] if any(outputs.values()) else reason  # they follow below
+    facts["reason"] = _left_of_outputs(str(resource["resource_status_reason"]), outputs)
     put_facts(facts, "`openstack stack resource show` shows all")
     for name, text in outputs.items():
         if text:
             click.echo(f"{name}:")
-            lines = harmless(text).splitlines() if whole else last_lines(text, SHORT, ALL)
+            lines = harmless(text).splitlines() if whole else last_lines(text, ALL)
             click.echo("\n".join(f"  {line}" for line in lines))
+
+
+def _left_of_outputs(reason: str, outputs: Mapping[str, str]) -> str:
+    """What a reason tells beside the outputs, which follow it: it quotes their ends, and error outputs whole."""
+    found = reason.partition(_LAST_LINES)[0] if any(outputs.values()) else reason
+    for name, text in outputs.items():
+        if len(text) <= LARGE and "\n" not in text.strip():
+            continue
+        before, quoted, after = found.partition(f"{name} : {text}")
+        if not quoted:  # a reason is bounded: this may be only the beginning of the text
+            before, quoted, _ = found.partition(f"{name} : {text[:LARGE]}")
+        found = f"{before}{name} : see below{after}" if quoted else found
+    return found

@@ -13,10 +13,11 @@ from rich.tree import Tree
 
 from calor.server.cli.api_fault import Fault
 from calor.server.cli.client import Client, connecting
+from calor.server.cli.patience import Patient, Reader
 from calor.server.cli.shown import console, harmless, shortened, styled
 from calor.server.cli.stack.failures import ROLLBACK, failed, put_failures
-from calor.server.cli.stack.logs import Lines
-from calor.server.cli.stack.places import DEEPEST, Places, stack_of
+from calor.server.cli.stack.logs import Line, Lines
+from calor.server.cli.stack.places import DEEPEST, GrowingPlaces, Places, stack_of
 from calor.server.cli.stack.show import step_of
 
 PERIOD = 1.0
@@ -69,11 +70,14 @@ def watch(client: Client, stack: str) -> None:
     raise click.exceptions.Exit(follow(client, path))
 
 
-def follow(client: Client, path: str, *, beside_json: bool = False) -> int:
-    """Show a stack until its operation ends: 0 if that went well, 1 if not. ``beside_json``: on standard error."""
+def follow(given: Reader, path: str, *, beside_json: bool = False) -> int:
+    """Show a stack until its operation ends: 0 if that went well, 1 if not. ``beside_json``: on standard error. A
+    server that is away for a moment is waited for."""
+    client = Patient(given)
+    places = GrowingPlaces(client, path)
     try:
         is_live = not beside_json and console().is_terminal
-        last = _live(client, path) if is_live else _plainly(client, path, err=beside_json)
+        last = _live(client, path, places) if is_live else _plainly(client, path, places, err=beside_json)
     except KeyboardInterrupt:
         click.echo("\nThe operation goes on without being watched.", err=True)
         raise click.exceptions.Exit(130) from None
@@ -87,16 +91,16 @@ def follow(client: Client, path: str, *, beside_json: bool = False) -> int:
     return 1
 
 
-def _put_way_to_outputs(client: Client, path: str, last: Picture, *, err: bool) -> None:
+def _put_way_to_outputs(client: Reader, path: str, last: Picture, *, err: bool) -> None:
     if last.has_outputs and client.get(f"{path}/outputs")["outputs"]:
         click.echo(f"Its outputs: calor stack show {last.name}", err=err)
 
 
-def taken(client: Client, path: str) -> Picture:
+def taken(client: Reader, path: str) -> Picture:
     try:
         found = client.get(path, resolve_outputs=False)["stack"]
-        resources = client.get(f"{path}/resources", nested_depth=DEEPEST)["resources"]
         progress = client.get(f"{path}/progress")
+        resources = client.get(f"{path}/resources", nested_depth=DEEPEST)["resources"]  # names what is in progress
     except Fault as fault:
         if fault.status != 404:
             raise
@@ -106,11 +110,14 @@ def taken(client: Client, path: str) -> Picture:
     return Picture(found["stack_name"], status, reason, began, resources, progress)
 
 
-def _each_moment(client: Client, path: str, put: Callable[[Picture], None], lines: Lines) -> Picture:
+def _each_moment(
+    client: Reader, path: str, places: GrowingPlaces, put: Callable[[Picture], None], lines: Lines
+) -> Picture:
     """Take pictures until the operation is over and all of its output has been put."""
     since = 0
     while True:
         picture = taken(client, path)
+        places.learn(picture.resources)
         page = client.get(f"{path}/logs", since=since)
         since = page["next"]
         for piece in page["pieces"]:
@@ -124,24 +131,24 @@ def _each_moment(client: Client, path: str, put: Callable[[Picture], None], line
             time.sleep(PERIOD)
 
 
-def _plainly(client: Client, path: str, *, err: bool) -> Picture:
+def _plainly(client: Reader, path: str, places: GrowingPlaces, *, err: bool) -> Picture:
     known: dict[str, str] = {}
 
     def put(picture: Picture) -> None:
-        for key, text in _facts(picture).items():
+        for key, text in _facts(picture, places).items():
             if known.get(key) != text:
                 known[key] = text
                 click.echo(shortened(f"{key}: {text}", REASON_HAS_ALL).replace("\n", " "), err=err)
 
-    def line(name: str, text: str) -> None:
-        click.echo(f"{name} | {harmless(text)}", err=err)
+    def line(one: Line) -> None:
+        click.echo("\n".join(one.shown()), err=err)
 
-    return _each_moment(client, path, put, Lines(line, path.rpartition("/")[2]))
+    return _each_moment(client, path, places, put, Lines(line, places.of_piece))
 
 
-def _facts(picture: Picture) -> dict[str, str]:
+def _facts(picture: Picture, places: Places) -> dict[str, str]:
     """What has a line of its own when it changes."""
-    found, places = {}, Places(picture.resources)
+    found = {}
     for one in picture.resources:
         why = f": {one['resource_status_reason']}" if one["resource_status"].endswith("FAILED") else ""
         found[places.of(one)] = one["resource_status"] + why
@@ -155,19 +162,20 @@ def _facts(picture: Picture) -> dict[str, str]:
     return {**found, picture.name: picture.status}
 
 
-def _live(client: Client, path: str) -> Picture:
+def _live(client: Reader, path: str, places: GrowingPlaces) -> Picture:
     newest: list[str] = []
 
-    def line(name: str, text: str) -> None:
-        newest.append(f"{name} | {harmless(text[:LONGEST])}" + ("…" if len(text) > LONGEST else ""))
+    def line(one: Line) -> None:
+        newest.extend(part[:LONGEST] + ("…" if len(part) > LONGEST else "") for part in one.shown())
         del newest[:-NEWEST]
 
     with Live(console=console(), refresh_per_second=4, transient=False) as live:
         return _each_moment(
             client,
             path,
+            places,
             lambda picture: live.update(Group(tree_of(picture), *(Text(one, style="dim") for one in newest))),
-            Lines(line, path.rpartition("/")[2]),
+            Lines(line, places.of_piece),
         )
 
 

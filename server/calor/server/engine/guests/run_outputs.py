@@ -178,7 +178,7 @@ class RunOutputs:
         ident = row.source_id or row.id
         known = self._places.get(ident)
         if known is None:
-            resource = await queries.resource_by_physical_id(self._database, row.project_id, ident)
+            resource = await queries.resource_of_deployment(self._database, row.project_id, ident)
             if resource is None:
                 known = Place(None, None, row.name or row.id)
             else:
