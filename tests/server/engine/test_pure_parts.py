@@ -58,6 +58,9 @@ def test_reasons_name_the_class_first_and_the_path_down_to_the_deepest() -> None
     assert leaf == "ResourceInError: resources.web: Went to status ERROR"
     assert reasons.placed("resources.g", leaf) == "ResourceInError: resources.g.resources.web: Went to status ERROR"
     assert reasons.placed("resources.a", "CREATE aborted (timed out)") == "resources.a: CREATE aborted (timed out)"
+    inner = reasons.placed("resources.b", "ResourceInError: it has: a colon")
+    assert reasons.place_of(reasons.placed("resources.a", inner)) == "resources.a.resources.b"
+    assert reasons.place_of(reasons.placed("resources.a", "CREATE aborted (timed out)")) == "resources.a"
 
 
 @given(st.text(min_size=1, max_size=255), st.text(min_size=1, max_size=255), st.integers(40, 255))

@@ -5,10 +5,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from agent_hosts import guest_of, polled
 from engine_world import USER
-from playing_guests import SECRET, beat, mark_of, sent, started
+from playing_guests import SECRET, beat, mark_of, sent, started, with_secret
 
 from calor.server.engine.reconcile.operation import TIMED_OUT
+from calor.server.engine.reconcile.stopping import StopKind, StopReason
 
 
 async def waiting(hosts: Any, stack: Any) -> None:
@@ -86,3 +88,31 @@ async def test_a_time_out_after_a_restart_tells_what_is_durable_of_the_guest(hos
     view = await hosts.reached(stack, "CREATE_FAILED")
     assert "it says: no room in /var" in view.status_reason
     assert "E: the lock is held" in view.status_reason
+
+
+async def test_a_deployment_that_was_aborted_says_what_it_waited_for_and_nothing_of_what_others_printed(
+    hosts: Any,
+) -> None:
+    stack = await hosts.create("behind", with_secret(3), parameters={"word": SECRET})
+    who, _ = await guest_of(hosts, stack)
+    found = await polled(hosts, who, 3)
+    first = {name: found.deployments[0]["calor"][name] for name in ("run_id", "deployment_id")}
+    ran = next(
+        name for name, one in (await hosts.resources(stack)).items() if one.physical_id == first["deployment_id"]
+    )
+    for name in ("d0", "d1", "d2"):
+        await hosts.until(lambda name=name: has_begun(hosts, stack, name))
+    running = {**first, "step": ran, "tail": "unpacking the archive"}
+    await hosts.orchestrator.guests.heartbeat(who, {"state": "running", "interval": 4, "running": [running]})
+    hosts.orchestrator._trees.find(stack.id)._run.stop_all(StopReason(StopKind.CANCEL, "another resource failed: x"))
+    await hosts.reached(stack, "CREATE_FAILED")
+    reasons = {name: one.status_reason for name, one in (await hosts.resources(stack)).items() if name[0] == "d"}
+    own = reasons.pop(ran)
+    assert f"running {ran}, last output: unpacking the archive" in own
+    for reason in reasons.values():
+        assert f"this deployment waits behind {ran}." in reason
+        assert "unpacking" not in reason
+
+
+async def has_begun(hosts: Any, stack: Any, name: str) -> bool:
+    return (await hosts.resources(stack))[name].physical_id is not None

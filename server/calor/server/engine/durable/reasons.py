@@ -36,3 +36,10 @@ def placed(path: str, reason: str) -> str:
         return bounded(f"{path}{'.' if reason.startswith('resources.') else ': '}{reason}")
     head, _, rest = reason.partition(": ")
     return bounded(f"{head}: {path}{'.' if rest.startswith('resources.') else ': '}{rest}")
+
+
+def place_of(reason: str) -> str:
+    """Where something failed, of the reason that `placed` has made: ``resources.group.resources.0``; the beginning of
+    one that names no place."""
+    rest = reason.partition(": ")[2] if has_class(reason) else reason
+    return rest.partition(": ")[0] if rest.startswith("resources.") else bounded(reason, 300)

@@ -141,8 +141,8 @@ def _seconds(given: Any) -> float:
     return min(max(float(given), 1.0), 3600.0) if isinstance(given, int | float) else Contact.interval
 
 
-def sentence(server: str, contact: Contact, now: datetime) -> str:
-    """What is known, for a reason that a user reads (F050)."""
+def sentence(server: str, contact: Contact, now: datetime, ahead: Sequence[str] = ()) -> str:
+    """What is known, for a reason that a user reads (F050). ``ahead``: what runs there before what is waited for."""
     if contact.at is None or contact.state == NEVER:
         return (
             f"{SUBJECT}{server} has never contacted this server: it did not boot, its agent did not start, "
@@ -154,6 +154,8 @@ def sentence(server: str, contact: Contact, now: datetime) -> str:
     if contact.running:
         steps = "; ".join(_step(item) for item in contact.running[:3])
         return f"{text}: {steps}{trouble}."
+    if ahead:
+        return f"{text}: this deployment waits behind {', '.join(ahead)}{trouble}."
     if contact.state == "idle" and not trouble:
         return f"{text}: its agent has nothing to run, yet no result of this deployment has reached this server."
     return f"{text}{trouble}."

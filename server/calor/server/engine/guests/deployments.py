@@ -2,8 +2,9 @@
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from calor.server.cloud.door import Cloud, Collection
@@ -255,12 +256,24 @@ class StoredDeployments:
         return await self._known(row, server, self._contacts.of(server.id, guest))
 
     async def _known(self, row: DeploymentRow, server: ResourceRow, contact: Contact) -> str:
-        """What is known of a guest and of its run, by its own word or by what it printed last."""
-        said = sentence(server.name, contact, self._clock.now())
-        if any(item.get("tail") for item in contact.running):
+        """What is known of a guest and of its run, by its own word or by what it printed last. Of the runs of others
+        it tells which this one waits behind, and nothing that they print."""
+        own = [item for item in contact.running if item.get("run_id") == row.run_id]
+        ahead = [] if own else [name async for name in self._ahead(contact)]
+        said = sentence(server.name, replace(contact, running=own), self._clock.now(), ahead)
+        if any(item.get("tail") for item in own):
             return said
         last = (await self._outputs.ending(row.run_id)).strip()[-LAST_OUTPUT:]
         return f"{said} Last output: {last}" if last else said
+
+    async def _ahead(self, contact: Contact) -> AsyncIterator[str]:
+        """The names of what a guest runs; what has ended since it said so is left out."""
+        for item in contact.running:
+            found = await self.row(str(item.get("deployment_id")))
+            if found is not None and found.run_id == item.get("run_id") and found.status == IN_PROGRESS:
+                ident = found.source_id or found.id
+                resource = await queries.resource_of_deployment(self._database, found.project_id, ident)
+                yield resource.name if resource is not None else found.name or found.id
 
     async def heat_json(self, server_id: str) -> list[dict[str, Any]]:
         """The deployments of a server in Heat's JSON, in name order."""
@@ -333,66 +346,3 @@ class StoredDeployments:
 
 class ServerGone(ResourceFailed):
     """Nobody is left to run a DELETE deployment: the deletion goes on, with a warning."""
-
-
-class StackDeployments:
-    """The deployments of one stack, as a resource type may use them."""
-
-    def __init__(self, stored: StoredDeployments, project_id: str, stack_id: str, fence: Fence, cloud: Cloud) -> None:
-        self._stored = stored
-        self._project_id = project_id
-        self._stack_id = stack_id
-        self._fence = fence
-        self._cloud = cloud
-        self.awaited: str | None = None
-
-    async def put(
-        self,
-        *,
-        ident: str,
-        server_id: str,
-        config_id: str,
-        action: str,
-        input_values: Mapping[str, Any],
-        status: str,
-        status_reason: str = "",
-    ) -> Deployment:
-        row = await self._stored.put(
-            self._project_id,
-            ident=ident,
-            server_id=server_id,
-            config_id=config_id,
-            action=action,
-            input_values=input_values,
-            status=status,
-            status_reason=status_reason,
-            stack_id=self._stack_id,
-            fence=self._fence,
-        )
-        self.awaited = ident if row.status == IN_PROGRESS else None  # whatever ends the work from here on
-        return self._stored.value(row)
-
-    def coming(self, ident: str, server_id: str) -> AbstractContextManager[None]:
-        return self._stored.coming(ident, server_id)
-
-    async def get(self, ident: str) -> Deployment | None:
-        row = await self._stored.row(ident)
-        return None if row is None or row.project_id != self._project_id else self._stored.value(row)
-
-    async def finish(
-        self, ident: str, *, status: str, status_reason: str, output_values: Mapping[str, Any]
-    ) -> Deployment:
-        row = await self._stored.row(ident)
-        if row is None:
-            raise ResourceFailed(f"There is no deployment {ident}.")
-        ended = await self._stored.finish(row, status=status, status_reason=status_reason, output_values=output_values)
-        return self._stored.value(ended)
-
-    async def finished(self, ident: str) -> Deployment:
-        self.awaited = ident
-        row = await self._stored.finished(ident, self._cloud)
-        self.awaited = None
-        return self._stored.value(row)
-
-    async def delete(self, ident: str) -> None:
-        await self._stored.delete(ident, self._fence)

@@ -9,9 +9,9 @@ from typing import Any
 
 from calor.server.cloud.door import Cloud
 from calor.server.engine.durable.tree import Tree
-from calor.server.engine.guests.deployments import StackDeployments
 from calor.server.engine.guests.identities import StackGuests
 from calor.server.engine.guests.inventory import ProjectConfigs
+from calor.server.engine.guests.stack_deployments import StackDeployments
 from calor.server.engine.guests.urls import GuestUrls
 from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.revision.naming import physical_name

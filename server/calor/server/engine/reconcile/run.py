@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from calor.server.engine.durable.reasons import of_exception
+from calor.server.engine.durable.reasons import of_exception, place_of
 from calor.server.engine.durable.tree import Tree
 from calor.server.engine.reconcile.apply import Applying
 from calor.server.engine.reconcile.bench import Bench, Superseded, WorkFailed
@@ -159,7 +159,7 @@ class Run:
                 if self._generation != mine:
                     raise Superseded
                 if failures and not independent and grace is None:
-                    reason = StopReason(StopKind.CANCEL, f"another resource failed: {failures[0][:300]}")
+                    reason = StopReason(StopKind.CANCEL, f"another resource failed: {place_of(failures[0])}")
                     grace = asyncio.get_running_loop().call_later(SIBLING_GRACE, self._stop_siblings, reason)
                 if self._stopped is None and (independent or not failures):
                     self._start_ready(bench, walk, work, mine, blockers)
