@@ -59,7 +59,7 @@ class Deploying(ResourceType[P]):
     after a crash means the same run, and each later action another."""
 
     support = Support(since="2014.1")
-    supports = frozenset({"signal", "suspend", "resume"})
+    supports = frozenset({"signal", "suspend", "resume", "check"})
     no_signal_actions: ClassVar[frozenset[str]] = frozenset()
     any_attributes = True
     needs_trust = True
@@ -78,7 +78,8 @@ class Deploying(ResourceType[P]):
         return config
 
     async def create(self, at: Context, want: P) -> str:
-        await self._start(at, want, "CREATE", 0)
+        if not await self._start(at, want, "CREATE", 0):
+            await at.remember(idle=True)
         return at.me.id
 
     async def settle(self, at: Context, want: P) -> None:
@@ -87,6 +88,15 @@ class Deploying(ResourceType[P]):
     async def update(self, at: Context, want: P, was: P, changed: frozenset[str]) -> None:
         await self._refuse_input_change(at, want, was)
         await self._run(at, want, "UPDATE")
+
+    async def check(self, at: Context, was: P) -> None:
+        """Raises `ResourceFailed` where a user has deleted what a run of this resource has made. Heat checks none."""
+        if at.me.physical_id != at.me.id or await at.deployments.get(at.me.id) is not None:
+            return
+        config = await at.configs.get(was.config) if was.config else None
+        began = not at.me.data.get("idle") and "CREATE" in actions_of(config, was.actions)
+        if began or self._number(at) > 1:
+            raise ResourceFailed(f"The software deployment {at.me.id} is not there any more: somebody has deleted it.")
 
     async def suspend(self, at: Context, was: P) -> None:
         await self._run(at, was, "SUSPEND")
