@@ -235,4 +235,4 @@ def rule_shown(rule: Any) -> dict[str, Any]:
     }
     kind = type(rule).__name__
     found = {"type": kind, **{name: getattr(rule, name) for name in names[kind] if getattr(rule, name) is not None}}
-    return {**found, "description": rule.description} if rule.description else found
+    return {**found, "description": rule.description} if rule.description not in (None, "") else found

@@ -100,6 +100,7 @@ def test_a_template_that_a_client_parsed_gets_errors_by_path() -> None:
         f"{HEAD}outputs: {{o: {{valu: 1}}}}",
         f"{HEAD}resources: {{a: {{type: T, update_policy: {{get_param: OS::stack_name}}}}}}",
         f"{HEAD}parameter_groups: [{{parameters: [{{a: 1}}]}}]",
+        f"{HEAD}parameters: {{p: {{type: string, constraints: [{{length: {{min: 1.5}}}}]}}}}",
     ],
 )
 def test_what_is_no_template_is_refused(text: str) -> None:
@@ -122,6 +123,15 @@ def test_what_an_output_cannot_have_is_a_warning() -> None:
     template = parse_template(f"{HEAD}outputs: {{o: {{value: 1, condtion: x}}}}")
     assert ["did you mean 'condition'" in warning.message for warning in template.warnings] == [True]
     assert bind(template).outputs["o"].value == 1
+
+
+@pytest.mark.parametrize("value", ["{list_join: 5}", "{get_attr: [nope, a]}"])
+def test_an_output_is_judged_where_its_condition_holds(value: str) -> None:
+    text = f"{HEAD}conditions: {{c: {{equals: [a, b]}}}}\noutputs: {{o: {{condition: c, value: {value}}}}}\n"
+    template = parse_template(text)
+    assert (len(template.warnings), bind(template).outputs) == (1, {})
+    with pytest.raises(InvalidInput):
+        bind(parse_template(text.replace("[a, b]", "[a, a]")))
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ class _Binder:
         self.pseudo = pseudo
         self.files = files
         self.faults = Faults(template.source)
-        self.faults.extend(template.faults)
+        self.faults.extend((*template.faults, *environment.faults))
         self.stored = False
         self.told: list[Problem] | None = None
         self.allow_missing = False

@@ -233,6 +233,8 @@ def _number(value: Any, *, whole: bool) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise Wrong(f"{value!r} is not a number.")
+    if whole and isinstance(value, float):
+        raise Wrong(f"{value!r} is not a whole number.")
     try:
         return int(value) if whole or isinstance(value, int) else _int_or_float(value)
     except ValueError:

@@ -189,7 +189,8 @@ def parse_outputs(
         word = words.get("condition", "")
         if word and body.get(word) is not None:
             condition = trees.condition_into(body[word], (*path, word), faults, named=True)
-        value = trees.output_into(body[words["value"]], (*path, words["value"]), faults)
+        place = (*path, words["value"])
+        value = trees.output_into(body[words["value"]], place, faults, is_optional=condition is not None)
         written = body.get(words["description"])
         text = "" if written is None else written.text if isinstance(written, Plain) else str(written)
         found[str(name)] = OutputDefinition(name=str(name), value=value, description=text, condition=condition)

@@ -1,7 +1,7 @@
 """Environments: parameters, defaults, the resource registry, hooks; several merged in order."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -29,7 +29,8 @@ _RESERVED = frozenset({"resources", "base_url", "hooks", "restricted_actions"})
 @dataclass(frozen=True, kw_only=True)
 class Environment:
     """One environment, or several merged. ``resource_registry`` is the plain map as written. ``allowed`` are resources
-    (``PARENT/NAME`` for nested ones) that may be replaced whatever the registry says: no part of what users write."""
+    (``PARENT/NAME`` for nested ones) that may be replaced whatever the registry says: no part of what users write.
+    ``faults`` are of one that was read leniently: whoever binds it tells them."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
     parameter_defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -38,6 +39,7 @@ class Environment:
     encrypted_param_names: tuple[str, ...] = ()
     event_sinks: tuple[Mapping[str, Any], ...] = ()
     warnings: tuple[Problem, ...] = ()
+    faults: tuple[Problem, ...] = ()
     allowed: tuple[str, ...] = ()
     file: str = ""
 
@@ -114,7 +116,7 @@ class Environment:
 def _texts(value: Any) -> list[str]:
     if value is None:
         return []
-    return [value] if isinstance(value, str) else list(value)
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
 
 
 def is_file(name: str) -> bool:
@@ -146,9 +148,14 @@ def _mapped(name: str, registry: Mapping[str, Any]) -> str | None:
 
 
 def parse_environment(
-    text: str | Mapping[str, Any] | None, *, file: str = "environment", limits: Limits | None = None
+    text: str | Mapping[str, Any] | None,
+    *,
+    file: str = "environment",
+    limits: Limits | None = None,
+    lenient: bool = False,
 ) -> Environment:
-    """Read one environment. Raises `InvalidInput` with all its problems.
+    """Read one environment. Raises `InvalidInput` with all its problems; ``lenient``: where it is no map at all, and
+    else they are its ``faults``.
 
     A section that is not known is one in a text, and nothing but a warning in a mapping; a mapping without
     ``parameters`` is one of parameters beside the sections that it has, as in Heat.
@@ -172,14 +179,15 @@ def parse_environment(
         parameters=dict(_section(root, "parameters", faults)),
         parameter_defaults=dict(_section(root, "parameter_defaults", faults)),
         parameter_merge_strategies=plain(strategies),
-        resource_registry=plain(registry),
+        resource_registry=_with_maps(plain(registry)),
         encrypted_param_names=tuple(_list(root, "encrypted_param_names", faults)),
         event_sinks=tuple(_list(root, "event_sinks", faults)),
-        warnings=(*warnings, *stray, *_odd_strategies(strategies, faults)),
+        warnings=(*warnings, *(() if is_text else stray), *_odd_strategies(strategies, faults)),
         file=file,
     )
-    faults.raise_any()
-    return environment
+    if not lenient:
+        faults.raise_any()
+    return replace(environment, faults=tuple(faults.problems))
 
 
 def _section(root: Mapping[str, Any], name: str, faults: Faults) -> Mapping[str, Any]:
@@ -221,9 +229,7 @@ def _check_registry(registry: Mapping[str, Any], path: Path, faults: Faults) -> 
     for name, entry in registry.items():
         here = (*path, name)
         if name == "resources":
-            for resource, inner in entry.items() if isinstance(entry, Mapping) else ():
-                if isinstance(inner, Mapping):
-                    _check_registry(inner, (*here, resource), faults)
+            _check_resources(entry, here, faults)
         elif name == "hooks":
             _check_words(entry, HOOKS, "hook", here, faults)
         elif name == "restricted_actions":
@@ -236,6 +242,27 @@ def _check_registry(registry: Mapping[str, Any], path: Path, faults: Faults) -> 
                 here,
                 code="resource-registry",
             )
+
+
+def _check_resources(entry: Any, path: Path, faults: Faults) -> None:
+    if entry is not None and not isinstance(entry, Mapping):
+        faults.add(f"'resources' must be a map, not {shape(plain(entry))}.", path, code="resource-registry")
+    for resource, inner in entry.items() if isinstance(entry, Mapping) else ():
+        if isinstance(inner, Mapping):
+            _check_registry(inner, (*path, resource), faults)
+        elif inner is not None:
+            what = f"What is said of a resource must be a map, not {shape(plain(inner))}."
+            faults.add(what, (*path, resource), code="resource-registry")
+
+
+def _with_maps(registry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A registry without what should be maps of resources and is none, at all levels."""
+    found = dict(registry)
+    if "resources" in found:
+        entries = found["resources"] if isinstance(found["resources"], Mapping) else {}
+        maps = {name: inner for name, inner in entries.items() if isinstance(inner, Mapping)}
+        found["resources"] = {name: _with_maps(inner) for name, inner in maps.items()}
+    return found
 
 
 def _check_words(entry: Any, known: Sequence[str], what: str, path: Path, faults: Faults) -> None:

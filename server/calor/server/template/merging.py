@@ -116,6 +116,7 @@ def _merge(first: Environment, then: Environment, strategies: _Strategies, probl
         encrypted_param_names=tuple(dict.fromkeys([*first.encrypted_param_names, *then.encrypted_param_names])),
         event_sinks=(*first.event_sinks, *then.event_sinks),
         warnings=(*first.warnings, *then.warnings),
+        faults=(*first.faults, *then.faults),
         file=then.file,
     )
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from calor.server.errors import InvalidInput, Problem
+from calor.server.errors import Problem
 from calor.server.template.functions.base import Broken, Faulty, Function, Misread, Site
 from calor.server.template.functions.versions import Kind, Table
 from calor.server.template.model import Names
@@ -53,21 +53,23 @@ class TreeParser:
             return UNKNOWN
         return self._condition(written, path, faults)
 
-    def output_into(self, written: Any, path: Path, faults: Faults) -> Any:
-        """The value of an output, which nobody may ever ask for."""
-        return self._open(written, path, faults, self._value)
+    def output_into(self, written: Any, path: Path, faults: Faults, *, is_optional: bool) -> Any:
+        """The value of an output, which nobody may ever ask for; an optional one is read by Heat only where its
+        condition holds."""
+        return self._open(written, path, faults, self._value, is_optional=is_optional)
 
     def definition_into(self, written: Any, path: Path, faults: Faults) -> Any:
         """What defines a condition, which nothing may depend on."""
         return self._open(written, path, faults, functools.partial(self.condition_into, named=False))
 
-    def _open(self, written: Any, path: Path, faults: Faults, parse: Parser) -> Any:
-        """Where it refers to what is not there, this is a warning and, as in Heat, the error of whoever asks for it."""
+    def _open(self, written: Any, path: Path, faults: Faults, parse: Parser, *, is_optional: bool = False) -> Any:
+        """Where it refers to what is not there, this is a warning and, as in Heat, the error of whoever asks for it; so
+        is any fault of what is optional."""
         own = Faults(self.source)
         tree = parse(written, path, own)
-        if own.problems and all(map(_is_late, own.problems)):
+        if own.problems and (is_optional or all(map(_is_late, own.problems))):
             faults.warnings.extend(own.problems)
-            return Broken(InvalidInput(own.problems))
+            return Broken(Misread(own.problems))
         faults.extend(own.problems)
         return tree
 
