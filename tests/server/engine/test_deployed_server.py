@@ -96,3 +96,21 @@ async def test_an_update_of_the_metadata_keeps_what_the_agent_was_told(engine: A
     await engine.reached(stack, "UPDATE_COMPLETE")
     told = {**before["os-collect-config"], "polling_interval": 7}
     assert await metadata() == {**before, "os-collect-config": told, "mine": "x"}
+    await engine.update(stack, {**template(7), "resources": {"machine": {"type": "OS::Heat::DeployedServer"}}})
+    await engine.reached(stack, "UPDATE_COMPLETE")
+    assert await metadata() == {**before, "os-collect-config": told}, "what the template took back is gone"
+
+
+async def test_metadata_that_a_template_takes_back_is_gone(engine: Any) -> None:
+    def template(**more: Any) -> dict[str, Any]:
+        return {"heat_template_version": "2021-04-16", "resources": {"r": {"type": "OS::Heat::TestResource", **more}}}
+
+    async def metadata() -> Any:
+        return await engine.orchestrator.resources.metadata(USER, stack.name, stack.id, "r")
+
+    stack = await engine.create("meta", template(metadata={"a": 1, "b": {"c": 2}}))
+    await engine.reached(stack, "CREATE_COMPLETE")
+    for given in ({"b": {"c": 3}}, {}):
+        await engine.update(stack, template(metadata=given))
+        await engine.reached(stack, "UPDATE_COMPLETE")
+        assert await metadata() == given

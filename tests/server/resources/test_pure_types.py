@@ -112,7 +112,7 @@ async def test_configs_are_stored_under_the_rows_id(workshop: Workshop, bench: B
     values = {"group": "script", "config": "x", "inputs": [{"name": "a"}], "outputs": [{"name": "b"}]}
     assert await context.make(**values) == context.me.id
     stored = workshop.configs.stored[context.me.id]
-    assert stored.inputs == [{"name": "a", "type": "String", "replace_on_change": False}]
+    assert stored.inputs == [{"name": "a", "type": "String"}]
     assert stored.outputs == [{"name": "b", "type": "String", "error_output": False}]
     assert (await context.read("config"), stored.name) == ("x", context.me.physical_name)
     await context.remove()

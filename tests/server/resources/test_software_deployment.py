@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from calor.server.errors import BadRequest
 from calor.server.resources.base import Config, Deployment, ResourceFailed, UpdateReplace
 from calor.server.resources.heat.derived_config import filled_in
 from calor.server.resources.memory import MemoryContext, Workshop
@@ -173,6 +174,34 @@ async def test_f073_an_input_that_must_replace_replaces(workshop: Workshop, benc
     await task
     with pytest.raises(UpdateReplace, match="seed"):
         await context.change(server="srv", config="config", input_values={"seed": "2"})
+
+
+async def test_f073_what_the_last_run_was_given_counts_defaults_too(workshop: Workshop, bench: Bench) -> None:
+    given = [{"name": "seed", "type": "String", "default": "1", "replace_on_change": True}]
+    await stored(workshop, inputs=given)
+    context = bench("OS::Heat::SoftwareDeployment")
+    task = await deployed(context, config="config", actions=["CREATE"])
+    await answer(context, deploy_status_code=0)
+    await task
+    await context.change(server="srv", config="config", actions=["CREATE"], input_values={"seed": "1", "more": "x"})
+    new = {"name": "new", "type": "String", "default": "n", "replace_on_change": True}
+    await workshop.configs.create(ident="other", name="o", group="script", config="x", inputs=[*given, new])
+    await context.change(server="srv", config="other", actions=["CREATE"])
+    changed = [{**given[0], "default": "2"}]
+    await workshop.configs.create(ident="changed", name="c", group="script", config="x", inputs=changed)
+    with pytest.raises(UpdateReplace, match="seed"):
+        await context.change(server="srv", config="changed", actions=["CREATE"])
+
+
+async def test_what_is_no_output_of_the_config_is_no_attribute(workshop: Workshop, bench: Bench) -> None:
+    await stored(workshop)
+    context = bench("OS::Heat::SoftwareDeployment")
+    task = await deployed(context, config="config")
+    await answer(context, deploy_status_code=0)
+    await task
+    assert await context.read("answer") is None, "declared, and not handed back"
+    with pytest.raises(BadRequest, match="has no attribute 'anwser'; its outputs are answer, "):
+        await context.read("anwser")
 
 
 async def test_a_deletion_runs_and_is_waited_for_and_leaves_nothing(workshop: Workshop, bench: Bench) -> None:

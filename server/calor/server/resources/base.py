@@ -281,8 +281,8 @@ class ResourceType(Generic[P]):
         return ""
 
     def new_metadata(self, known: Mapping[str, Any], written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What is stored once the template's metadata is ``written``: keys that the type has added stay."""
-        return {**known, **written}
+        """What is stored once the template's metadata is ``written``; a type keeps what it has added itself."""
+        return dict(written)
 
     def is_deferred(self, properties: Mapping[str, Any]) -> bool:
         """Whether a resource with these properties, as the template has them, needs work without the user's token."""

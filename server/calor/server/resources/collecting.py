@@ -45,11 +45,10 @@ async def write_collect_metadata(at: Context, transport: str, place: Place, *fir
 
 def merged(known: Mapping[str, Any], written: Mapping[str, Any]) -> Mapping[str, Any]:
     """For `ResourceType.new_metadata`: what we have written below os-collect-config stays."""
-    both = {**known, **written}
     ours, theirs = known.get("os-collect-config"), written.get("os-collect-config")
-    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
-        both["os-collect-config"] = {**ours, **theirs}
-    return both
+    if not isinstance(ours, Mapping):
+        return dict(written)
+    return {**written, "os-collect-config": {**ours, **(theirs if isinstance(theirs, Mapping) else {})}}
 
 
 async def _section(at: Context, transport: str) -> tuple[str, dict[str, Any]]:

@@ -156,11 +156,10 @@ class Planner:
 
     def _other_reasons(self, blueprint: Blueprint, name: str, row: ResourceRow, scope: PlannedScope) -> Iterator[str]:
         metadata = blueprint.definition(name).metadata
-        if metadata:
-            known = self._tools.sealing.value(row.meta) or {}
-            wanted = plain(resolve(metadata, scope))
-            if reveal(blueprint.kinds[name].new_metadata(known, wanted)) != reveal(known):
-                yield "the metadata changes"
+        known = (self._tools.sealing.value(row.meta) or {}) if row.meta else {}
+        wanted = plain(resolve(metadata, scope)) if metadata else {}
+        if reveal(blueprint.kinds[name].new_metadata(known, wanted)) != reveal(known):
+            yield "the metadata changes"
         if row.status is Status.FAILED:
             yield "its last action failed"
 

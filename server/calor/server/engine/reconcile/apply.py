@@ -234,9 +234,10 @@ class Applying:
             "updated_at": now,
             **fixed,
         }
-        if want.metadata:
-            known = bench.tools.sealing.value(row.meta) or {}
-            moving["meta"] = bench.tools.sealing.text(self._kind.new_metadata(known, want.metadata))
+        known = (bench.tools.sealing.value(row.meta) or {}) if row.meta else {}
+        metadata = self._kind.new_metadata(known, want.metadata)
+        if metadata != known:
+            moving["meta"] = bench.tools.sealing.text(metadata) if metadata else None
         at = self._at = bench.context(row, self._kind)
         if self._kind.pure:
             if changed:

@@ -51,22 +51,20 @@ async def fetched(
     paths: Iterable[tuple[Any, ...]],
 ) -> Mapping[str, Any]:
     """``reference`` where the type has its own, ``names`` by attribute, ``paths`` of nested types by path. Who refers
-    to an attribute that cannot be had sees None; of one that there cannot be (a member that a group does not have)
-    ``faults`` says why, by path, to whoever asks for it."""
+    to an attribute that cannot be had sees None; of one that there cannot be (a member that a group does not have, an
+    output that no config declares) ``faults`` says why, by path, to whoever asks for it."""
     names: dict[str, Any] = {}
     by_path: dict[str, Any] = {}
     faults: dict[str, str] = {}
     for path in paths:
-        if kind.is_nested:
-            key = key_of(path)
-            try:
-                by_path[key] = await _tried(row, path, bench.children.attribute(bench, row, kind, at, want, path))
-            except BadRequest as error:
-                faults[key] = error.detail
-            continue
-        for name in [str(path[0])] if path else list(kind.attributes):
-            if name not in names and (kind.any_attributes or name in attributes_of(kind)):
-                names[name] = await _tried(row, path, kind.attribute(at, want, name))
+        try:
+            if kind.is_nested:
+                answer = bench.children.attribute(bench, row, kind, at, want, path)
+                by_path[key_of(path)] = await _tried(row, path, answer)
+            else:
+                await _add_named(names, kind, at, row, want, path)
+        except BadRequest as error:
+            faults[key_of(path)] = error.detail
     found: dict[str, Any] = {}
     if kind.reference_id is ReferenceId.OWN:
         found["reference"] = await kind.reference(at)
@@ -77,6 +75,20 @@ async def fetched(
     if faults:
         found["faults"] = faults
     return found
+
+
+async def _add_named(
+    names: dict[str, Any],
+    kind: ResourceType[Any],
+    at: ResourceContext,
+    row: ResourceRow,
+    want: Any,
+    path: tuple[Any, ...],
+) -> None:
+    """The attribute that a path begins with, or all, unless they are there already."""
+    for name in [str(path[0])] if path else list(kind.attributes):
+        if name not in names and (kind.any_attributes or name in attributes_of(kind)):
+            names[name] = await _tried(row, path, kind.attribute(at, want, name))
 
 
 async def _tried(row: ResourceRow, path: tuple[Any, ...], answer: Any) -> Any:

@@ -155,8 +155,8 @@ def _as_is(bench: Bench, row: ResourceRow, want: Want) -> Choice:
 def _goes_on(bench: Bench, row: ResourceRow, want: Want) -> bool:
     """Same properties, yet something to do: other metadata, or a child stack that is not as wanted."""
     kind = bench.blueprint.kinds[want.name]
-    known = (bench.tools.sealing.value(row.meta) or {}) if want.metadata else {}
-    if want.metadata and kind.new_metadata(known, want.metadata) != known:
+    known = (bench.tools.sealing.value(row.meta) or {}) if row.meta else {}
+    if kind.new_metadata(known, want.metadata) != known:
         return True
     return kind.is_nested and not bench.children.is_current(bench, row, typed(kind, want.properties))
 

@@ -55,7 +55,8 @@ class LiveAttributes:
             if kind.is_nested:
                 return {name: await _of_nested(bench, kind, at, row, want, name) for name in names}
             found = await attributes.fetched(bench, kind, at, row, want, [(name,) for name in names])
-            return dict(found.get("names", {}))
+            absent = dict.fromkeys(names) if kind.any_attributes else {}
+            return {**absent, **found.get("names", {})}
 
         found = await _chosen(kind, also, fetch)
         if kind.is_nested:

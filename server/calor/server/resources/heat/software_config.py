@@ -87,6 +87,11 @@ class MultipartMimeProps:
     group: Annotated[str, Since("14.0.0")] = UNGROUPED
 
 
+def _shown(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An input as Heat keeps it: ``replace_on_change`` only where it is true."""
+    return {key: value for key, value in given.items() if key != "replace_on_change" or value}
+
+
 class StoredConfig(ResourceType[P]):
     """What the config types share: the row's id is the config's id, so a second create finds the first's."""
 
@@ -110,7 +115,7 @@ class StoredConfig(ResourceType[P]):
             name=at.me.physical_name,
             group=group,
             config=config,
-            inputs=values.get("inputs") or (),
+            inputs=[_shown(one) for one in values.get("inputs") or ()],
             outputs=values.get("outputs") or (),
             options=values.get("options") or {},
             made_of=await self.sources(at, want),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
+from calor.server.errors import BadRequest
 from calor.server.resources.base import Config, Context, Deployment, ResourceFailed, ResourceType, UpdateReplace
 from calor.server.resources.declare import UNORDERED, UPDATABLE, attributes
 from calor.server.resources.heat import derived_config, drops
@@ -13,6 +14,7 @@ from calor.server.resources.heat.derived_config import Order, actions_of, filled
 from calor.server.resources.heat.drops import Drop, ObjectDrop, QueueDrop
 from calor.server.resources.heat.signals import outcome_of
 from calor.server.resources.unresolved import resource_named
+from calor.server.template import reveal
 from calor.server.template.properties import AllowedValues, Kind, Support
 
 ACTIONS = ("CREATE", "UPDATE", "DELETE", "SUSPEND", "RESUME")
@@ -86,7 +88,7 @@ class Deploying(ResourceType[P]):
         await self._finished(at, want, "CREATE")
 
     async def update(self, at: Context, want: P, was: P, changed: frozenset[str]) -> None:
-        await self._refuse_input_change(at, want, was)
+        await self._refuse_input_change(at, want)
         await self._run(at, want, "UPDATE")
 
     async def check(self, at: Context, was: P) -> None:
@@ -140,12 +142,18 @@ class Deploying(ResourceType[P]):
         return f"deployment failed ({details.get('deploy_status_code')})"
 
     async def attribute(self, at: Context, was: P, name: str) -> Any:
+        """Raises `BadRequest` for what is no output, as in Heat: there would never be anything to read."""
         found = await at.deployments.get(at.me.id)
-        if found is None:
-            return None
-        if name == "show":
+        if found is not None and name == "show":
             return {"id": found.id, "status": found.status, "output_values": dict(found.output_values)}
-        return found.output_values.get(name)
+        if found is not None and name in found.output_values:
+            return found.output_values[name]
+        config = await at.configs.get(was.config) if was.config else None
+        declared = [str(one["name"]) for one in config.outputs] if config is not None else []
+        if (was.config is None or config is not None) and name not in (*declared, *self.attributes, "show"):
+            known = ", ".join(sorted((*declared, *self.attributes)))
+            raise BadRequest(f"The deployment {at.me.name!r} has no attribute {name!r}; its outputs are {known}.")
+        return None
 
     # --- one run -----------------------------------------------------------------------------------------
 
@@ -262,13 +270,15 @@ class Deploying(ResourceType[P]):
         """The number of the run that comes next, or that a crash interrupted."""
         return int(at.me.data.get("runs", 0)) + 1
 
-    async def _refuse_input_change(self, at: Context, want: P, was: P) -> None:
+    async def _refuse_input_change(self, at: Context, want: P) -> None:
+        """As in Heat, what the last run was given is compared: a default counts, an input that is new does not."""
         config = await at.configs.get(want.config) if want.config else None
+        last = await at.configs.get(derived_id(at.me.id, self._number(at) - 1))
+        before = {one["name"]: one.get("value") for one in (last.inputs if last else ())}
         for one in config.inputs if config else ():
             name = one["name"]
-            if one.get("replace_on_change") and (want.input_values or {}).get(name) != (was.input_values or {}).get(
-                name
-            ):
+            value = (want.input_values or {}).get(name, one.get("default"))
+            if one.get("replace_on_change") and name in before and reveal(before[name]) != reveal(value):
                 raise UpdateReplace(f"the input {name} changes and replace_on_change is set")
 
     async def _forget(self, at: Context) -> None:

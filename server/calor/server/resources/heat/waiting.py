@@ -80,8 +80,9 @@ class Waiting(ResourceType[P]):
             async with asyncio.timeout(max(0.0, left)):
                 await (self._met(at, want) if drop is None else self._left(at, want, drop))
         except TimeoutError:
-            got = len(successes(await entries(at, want.handle)))
-            raise ResourceFailed(f"{self.word}Timeout: {got} of {want.count} received") from None
+            got = successes(await entries(at, want.handle))
+            reasons = " - " + ";".join(entry.reason for entry in got) if got else ""
+            raise ResourceFailed(f"{self.word}Timeout: {len(got)} of {want.count} received{reasons}") from None
 
     async def update(self, at: Context, want: P, was: P, changed: frozenset[str]) -> None:
         if want.count > was.count:
