@@ -44,7 +44,7 @@ async def test_the_first_failure_fails_it_with_the_reasons(workshop: Workshop, b
 async def test_time_that_is_up_says_how_many_came(workshop: Workshop, bench: Bench) -> None:
     ident = str(await bench(HANDLE).make())
     await workshop.send(ident, {})
-    with pytest.raises(ResourceFailed, match="WaitConditionTimeout: 1 of 3 received - Signal .* received$"):
+    with pytest.raises(ResourceFailed, match=r"WaitConditionTimeout: 1 of 3 received - Signal .* received$"):
         await bench(CONDITION).make(handle=ident, timeout=0.05, count=3)
 
 
