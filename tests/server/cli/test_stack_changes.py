@@ -68,7 +68,8 @@ def test_a_file_that_is_missing_is_named_with_the_line_that_names_it(api: Api, f
     assert done.exit_code == 1
     assert done.output.startswith(f"{files / 't.yaml'}:4:")
     assert "error: The file 'run.sh' cannot be read: No such file or directory. [missing-file]\n    4 |" in done.output
-    assert done.output.endswith(f"{files / 't.yaml'}: 1 error\n")
+    assert "unknown-section" in done.output, "what else is wrong is told, too"
+    assert done.output.endswith(f"{files / 't.yaml'}: 2 errors\n")
     assert api.asked == []
 
 
@@ -130,6 +131,35 @@ def test_files_that_are_missing_in_nested_templates_are_told_at_once_with_others
         f"{tmp_path}/t.yaml: 2 errors",
     ]
     assert api.asked == []
+
+
+ENVIRONMENT = """\
+parameter: {x: 1}
+parameters: {nope: 3}
+resource_registry:
+  "My::T": missing.yaml
+  resources: {d: {hooks: pre-creat}}
+"""
+
+
+def test_validate_and_create_tell_the_same_faults_of_an_environment_all_at_once(api: Api, tmp_path: Path) -> None:
+    template, environment = tmp_path / "fail.yaml", tmp_path / "env1.yaml"
+    template.write_text("heat_template_version: 2018-08-31\nresources: {d: {type: OS::Heat::RandomString}}\n")
+    environment.write_text(ENVIRONMENT)
+    files = (str(template), "-e", str(environment))
+    validated = calor("validate", *files)
+    created = calor("stack", "create", "shop", "-t", *files)
+    assert (validated.exit_code, created.exit_code, api.asked) == (1, 1, [])
+    told = [[line for line in one.output.splitlines() if "error" in line] for one in (validated, created)]
+    assert [line.rpartition("[")[2] for line in told[0][:-1]] == [
+        "unknown-parameter]",
+        "unknown-section]",
+        "missing-file]",
+        "resource-registry]",
+    ]
+    assert f"{environment}:4:12: error: " in told[0][2]
+    assert [line.replace("resource_registry.My::T: ", "") for line in told[0]] == told[1]
+    assert "warning" not in validated.output
 
 
 def test_a_file_with_a_nul_character_is_not_sent(api: Api, files: Path) -> None:

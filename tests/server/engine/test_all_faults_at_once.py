@@ -274,3 +274,28 @@ async def test_a_condition_of_a_nested_template_may_depend_on_what_is_there_only
     await engine.update(stack, OUTER.replace("VALUE", "y"), files=files)
     await engine.reached(stack, "UPDATE_COMPLETE")
     assert "maybe" not in await engine.resources(stack, depth=2)
+
+
+async def test_an_environment_with_faults_hides_neither_unknown_parameters_nor_those_of_the_template(
+    engine: Any,
+) -> None:
+    files = {
+        "env.yaml": """parameter: {x: 1}
+parameters: {nope: 3}
+resource_registry: {resources: {d: {hooks: pre-creat}}}
+"""
+    }
+    request = StackRequest(
+        name="s",
+        template=HOT + "resources: {d: {type: OS::Heat::Valeu}}\n",
+        files=files,
+        environment_files=["env.yaml"],
+    )
+    with pytest.raises(InvalidInput) as refused:
+        await engine.orchestrator.stacks.create(USER, request)
+    assert sorted(one.code for one in refused.value.problems) == [
+        "resource-registry",
+        "unknown-parameter",
+        "unknown-section",
+        "unknown-type",
+    ]

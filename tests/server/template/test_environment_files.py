@@ -162,3 +162,18 @@ def test_an_unknown_section_of_a_mapping_is_ignored_with_a_warning() -> None:
 
 def test_a_map_without_sections_is_a_map_of_parameters() -> None:
     assert parse_environment({"n": 5, "parameter_defaults": {"s": "y"}}).parameters == {"n": 5}
+
+
+@pytest.mark.parametrize("resources", ["5", "{d: 5}", "{d: {resources: {e: x}}}", "{d: {hooks: [{}, 3]}}"])
+def test_resources_that_are_no_maps_are_faults_and_read_leniently_they_are_left_out(resources: str) -> None:
+    text = f"resource_registry: {{resources: {resources}}}"
+    with pytest.raises(InvalidInput):
+        parse_environment(text)
+    read = parse_environment(text, lenient=True)
+    assert {one.code for one in read.faults} == {"resource-registry"}
+    assert (read.type_of("A::B", "d"), read.hooks("d"), read.nested("d").hooks("e")) == (
+        "A::B",
+        frozenset(),
+        frozenset(),
+    )
+    assert parse_environment("resource_registry: {resources: {d: null}}").type_of("A::B", "d") == "A::B"

@@ -137,7 +137,7 @@ def _values(wanted: Wanted) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     for path in wanted.environments:
         try:
-            one = parse_environment(wanted.read(path.absolute()).content)
+            one = parse_environment(wanted.read(path.absolute()).content, lenient=True)
         except CalorError:
             continue
         found |= {**one.parameter_defaults, **one.parameters}
@@ -151,14 +151,13 @@ def _environment(wanted: Wanted, template: Template | None, bundle: Bundle, repo
         name, text = bundle.name_of(path), wanted.read(path).content
         report.texts[name] = text
         try:
-            one = parse_environment(text, file=name)
+            one = parse_environment(text, file=name, lenient=True)
         except CalorError as error:
             report.problems += problems_of(error, name)
             continue
         report.warnings += one.warnings
-        before = len(bundle.problems)
-        found.append(bundle.registry(one, path))
-        bundle.problems[before:] = [replace(problem, file=name) for problem in bundle.problems[before:]]
+        report.problems += one.faults
+        found.append(bundle.registry(one, path, text))
     if len(found) < len(wanted.environments):
         return None
     return merge_for(template, bundle.texts, found) if found else Environment()
@@ -189,6 +188,7 @@ def _whole(
             drawn = draw(model, registry, bundle.texts, unknown)
             report.blueprint = drawn if drawn.graph.requires.keys() == model.resources.keys() else None  # a circle
             report.resources = check_tree(drawn, registry, DEPTH, unknown, findings).resources
+            (report.problems if wanted.strict else report.warnings).extend(findings.unmatched.told())
     except CalorError as error:
         found = problems_of(error, name)
         is_let = {wanted.allow_unknown_types: UNKNOWN_TYPE}.get(True)

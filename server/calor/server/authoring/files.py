@@ -17,7 +17,7 @@ from calor.server.template import Environment
 from calor.server.template.dialects import DIALECTS
 from calor.server.template.files import NotText
 from calor.server.template.reader import Limits, read
-from calor.server.template.source import MarkedMap
+from calor.server.template.source import MarkedMap, Source
 
 SUFFIXES = (".yaml", ".yml", ".template", ".json")
 READERS = ("get_file", "Fn::GetFile")
@@ -70,24 +70,29 @@ class Bundle:
                 _rename(lines, use, seen)
         return "".join(lines)
 
-    def registry(self, environment: Environment, path: Path) -> Environment:
-        """The environment with the template files of its registry taken, and named from the root's folder."""
-        found = self._mapped(environment.resource_registry, path.parent, environment.resource_registry.get("base_url"))
+    def registry(self, environment: Environment, path: Path, text: str) -> Environment:
+        """The environment, and its ``text``, with the template files of its registry taken, and named from the root's
+        folder."""
+        source = Source(self.name_of(path), read(text, file=self.name_of(path), limits=LIMITS).root)
+        registry = environment.resource_registry
+        found = self._mapped(registry, path.parent, registry.get("base_url"), source, ("resource_registry",))
         return replace(environment, resource_registry=found)
 
-    def _mapped(self, registry: Mapping[str, Any], folder: Path, base: Any) -> dict[str, Any]:
+    def _mapped(
+        self, registry: Mapping[str, Any], folder: Path, base: Any, source: Source, place: tuple[str, ...]
+    ) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key, value in registry.items():
+            here = (*place, str(key))
             if isinstance(value, Mapping):
-                found[key] = self._mapped(value, folder, value.get("base_url", base))
+                found[key] = self._mapped(value, folder, value.get("base_url", base), source, here)
             elif isinstance(value, str) and value.endswith(SUFFIXES) and key != "base_url":
-                place = located(str(base), folder) if base else folder
-                target = None if place is None else located(value, place)
+                beside = located(str(base), folder) if base else folder
+                target = None if beside is None else located(value, beside)
                 if target is None:
                     found[key] = value
                     continue
-                message = Problem(message="", path=f"resource_registry.{key}", code="missing-file")
-                self.take(target, is_template=True, asked=message)
+                self.take(target, is_template=True, asked=source.problem("", here, value=True, code="missing-file"))
                 found[key] = self.name_of(target)
             else:
                 found[key] = value

@@ -6,7 +6,7 @@ the server reads the template as it was written. A TOSCA template is not touched
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -124,12 +124,29 @@ class Gathered:
         self.problems.append(problem)
         self.texts[problem.file] = text
 
-    def require_all(self, template: Path | None) -> None:
-        """Raises `Incomplete` with all that is missing or cannot be read."""
-        if self.problems:
-            name = "" if template is None else str(template)
-            told = in_order(self.problems, name)
-            raise Incomplete(verdict.as_text(name or "The request", told, (), self.texts.get))
+    def require_all(self, template: Path | None, environments: tuple[Path, ...], values: Mapping[str, Any]) -> None:
+        """Raises `Incomplete` with all that is missing or cannot be read, and what else is wrong: no server is asked
+        then, which would tell it."""
+        if not self.problems:
+            return
+        if template is not None:
+            self._add_found_here(template, environments, values)
+        name = "" if template is None else str(template)
+        told = in_order(self.problems, name)
+        raise Incomplete(verdict.as_text(name or "The request", told, (), self.texts.get))
+
+    def _add_found_here(self, template: Path, environments: tuple[Path, ...], values: Mapping[str, Any]) -> None:
+        from calor.server.authoring.checking import Wanted, as_given, check
+
+        wanted = Wanted(template=template, environments=environments, parameters=values)
+        report = as_given(wanted, check(wanted))
+        known = {_place(one) for one in self.problems}
+        self.problems += [one for one in report.problems if _place(one) not in known]
+        self.texts = {**report.texts, **self.texts}
+
+
+def _place(problem: Problem) -> tuple[Path, int, int] | Problem:
+    return (Path(problem.file).resolve(), problem.line, problem.column) if problem.line else problem
 
 
 def _references(root: yaml.Node) -> Iterator[tuple[yaml.ScalarNode, bool]]:

@@ -197,10 +197,10 @@ def body_of(
     gathered = Gathered(names={path.resolve(): str(path) for path in (template, *environments) if path is not None})
     body: dict[str, Any] = {"template": gathered.template(template)} if template is not None else {}
     names = [gathered.environment(path) for path in environments]
-    gathered.require_all(template)
     values: dict[str, Any] = dict(parameters)
     for name, file in parameter_files.items():
         values[name] = _read(name, Path(file))
+    gathered.require_all(template, environments, values)
     if names:
         body["environment_files"] = names
     body |= {"files": gathered.files, "parameters": values}

@@ -87,7 +87,7 @@ def read_both(
     except InvalidInput as error:
         raise InvalidInput([*faults, *error.problems]) from None
     if read is None:
-        raise InvalidInput(faults)
+        raise InvalidInput([*faults, *found.faults])
     return read, found
 
 
@@ -101,13 +101,13 @@ def parsed(template: Mapping[str, Any] | str, settings: Settings, file: str = "t
 
 
 def environment_of(request: StackRequest, template: Template | None = None) -> Environment:
-    """``template`` says of what type the parameters are that several files give values of."""
+    """As far as it can be read, with its faults. ``template`` says of what type the parameters are that several files give values of."""
     if request.environment_files is None:
-        return parse_environment(request.environment)
+        return parse_environment(request.environment, lenient=True)
     missing = [name for name in request.environment_files if name not in request.files]
     if missing:
         raise BadRequest(f"The environment file {missing[0]!r} is not among the files of the request.")
-    found = [parse_environment(request.files[name], file=name) for name in request.environment_files]
+    found = [parse_environment(request.files[name], file=name, lenient=True) for name in request.environment_files]
     return merge_for(template, request.files, found)
 
 
