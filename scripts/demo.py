@@ -81,6 +81,7 @@ class Demo:
         return shown + len(whole)
 
     def client(self, *arguments: str) -> str:
+        """What the client prints; it is not shown, but what follows from it."""
         print(f"  $ openstack {' '.join(arguments)}", flush=True)
         done = subprocess.run([str(BIN / "openstack"), *arguments], cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
@@ -89,6 +90,7 @@ class Demo:
 
     def follow(self, name: str) -> None:
         """Print the stack's events as they come, until it is no longer in progress."""
+        print("  its events, as the API lists them while it is made (`calor stack watch` shows more):", flush=True)
         heat = openstack.connect().orchestration
         begin, seen = time.monotonic(), set[str]()
         while True:
@@ -124,6 +126,7 @@ class Demo:
             self.follow("demo")
         with self.stage("outputs", "3. What the server made of the word"):
             outputs = self.outputs("demo")
+            print("  the outputs in that JSON:")
             for name, value in outputs.items():
                 print(f"  {name:14} {str(value).strip()}")
             if outputs["digest"] != hashlib.sha256(word.encode()).hexdigest():

@@ -77,7 +77,7 @@ virtualenv() {
         fi
         "$python" -m venv "$venv"
     fi
-    say "Installing Python packages into .venv (once, about a minute) …"
+    say "Installing Python packages into .venv (once, one to three minutes, without a word) …"
     if [ -x "$venv/bin/uv" ]; then
         "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --editable "$checkout[$extras]"
     else

@@ -1,6 +1,7 @@
 """What the client says where there is no cloud, how it prints to a pipe, and what `calor dev` says of itself."""
 
 import os
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ import yaml
 from click.testing import CliRunner, Result
 
 from calor.server.cli import main
-from calor.server.cli.dev import files
+from calor.server.cli.dev import files, removal
 from calor.server.cli.shown import put_facts, put_table
 from calor.server.cli.stack.failures import put_failure
-from calor.server.devcloud.state import Ports, new_state
+from calor.server.devcloud.sandbox import leftovers
+from calor.server.devcloud.state import Ports, new_state, save
 
 
 def calor(*words: str) -> Result:
@@ -108,3 +110,35 @@ def test_the_banner_recommends_a_shell_only_where_servers_run(
     about: dict[str, Any] = {"is": "a", "is_not": "b"}
     files.greet(tmp_path, new_state(Ports(cloud=1, orchestration=2, cfn=3), driver), about)
     assert ("calor dev shell" in capsys.readouterr().out) is is_told
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_the_banner_says_what_is_there_at_the_next_start(
+    keeps: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = new_state(Ports(cloud=1, orchestration=2, cfn=3), "record")
+    files.greet(tmp_path, known, {"is": "a", "is_not": "b"}, keeps_servers=keeps)
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert ("volumes and servers are still there" in last, "servers are removed then" in last) == (keeps, not keeps)
+
+
+def test_the_help_of_calor_dev_names_the_variable_that_its_folder_depends_on() -> None:
+    assert "[default: $XDG_STATE_HOME/calor/dev, which is" in " ".join(calor("dev", "--help").output.split())
+
+
+def test_servers_that_a_running_cloud_removes_at_its_end_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path, new_state(Ports(cloud=1, orchestration=2, cfn=3), "sandbox"))
+    for name in ("a", "b"):
+        (tmp_path / "servers" / name).mkdir(parents=True)
+
+    def ended(_pids: Any, _number: Any) -> None:
+        shutil.rmtree(tmp_path / "servers")
+
+    async def nothing(_: Path) -> int:
+        return 0
+
+    monkeypatch.setattr(removal, "_signal", ended)
+    monkeypatch.setattr(leftovers, "remove", nothing)
+    assert calor("dev", "remove", "--state-dir", str(tmp_path)).output == "Removed 2 servers.\n"

@@ -98,8 +98,9 @@ def progress(line: str) -> None:
     click.echo(line, err=True)
 
 
-def greet(directory: Path, known: state.DevState, about: Mapping[str, Any]) -> None:
-    """What runs, what it is and is not, and how to go on."""
+def greet(directory: Path, known: state.DevState, about: Mapping[str, Any], *, keeps_servers: bool = True) -> None:
+    """What runs, what it is and is not, how to go on, and what is left at the end."""
+    stays = "networks, volumes and servers are" if keeps_servers else "servers are removed then; the rest is"
     option = f" --state-dir {directory}" if directory != default_directory() else ""
     enter = "" if known.driver == "record" else f"\n  calor dev shell{option} SERVER"  # nothing runs there to enter
     click.echo(
@@ -117,7 +118,7 @@ In another terminal:
   eval "$(calor dev env{option})"
   openstack server list
   openstack stack create -t template.yaml --wait my-stack{enter}
-Ctrl-C ends it; networks, volumes and servers are still there at the next start."""
+Ctrl-C ends it; {stays} still there at the next start."""
     )
     sys.stdout.flush()
 

@@ -181,7 +181,7 @@ async def _run(options: Options, stop: asyncio.Event) -> None:
         record = files.ready_record(options.directory, known)
         if options.ready_file is not None:
             files.write_ready(options.ready_file, record)
-        files.greet(options.directory, known, driver.describe())
+        files.greet(options.directory, known, driver.describe(), keeps_servers=not options.remove_servers)
         await stop.wait()
 
 

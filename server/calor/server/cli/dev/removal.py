@@ -38,14 +38,16 @@ def stop(directory: Path) -> None:
 @click.option("--purge", is_flag=True, help="Remove the state directory too: volumes, images, passwords, stacks.")
 def remove(directory: Path, purge: bool) -> None:
     """End what runs and remove sandboxes, namespaces and mounts, also of a dev cloud that was killed."""
+    from calor.server.devcloud.sandbox import leftovers
+
     known = known_state(directory)
-    pids = processes(known)
+    pids, running = processes(known), leftovers.servers_in(directory)
     _signal(pids, signal.SIGTERM)
     if left := _await_end(pids, STOP_SECONDS):
         _signal(left, signal.SIGKILL)
         _await_end(left, _KILL_SECONDS)
     with _held(directory):
-        removed = _remove_servers(directory, known)
+        removed = max(running, _remove_servers(directory, known))  # with --remove-servers its end removes them
         if purge:
             shutil.rmtree(directory)
     click.echo(

@@ -17,7 +17,8 @@ def state_dir_option(command: click.decorators.FC) -> click.decorators.FC:
         "directory",
         type=click.Path(file_okay=False, path_type=Path),
         callback=_chosen,
-        help="Where state, passwords and chosen ports lie. [default: ~/.local/state/calor/dev]",
+        help="Where state, passwords and chosen ports lie. [default: $XDG_STATE_HOME/calor/dev, which is "
+        "~/.local/state/calor/dev where XDG_STATE_HOME is not set]",
     )(command)
 
 

@@ -25,13 +25,18 @@ def any_in(state_dir: Path) -> bool:
     return any(next(folder.iterdir(), None) is not None for folder in folders if folder.is_dir())
 
 
+def servers_in(state_dir: Path) -> int:
+    """The number of servers that this state directory has, running or not."""
+    servers = state_dir / "servers"
+    return sum(1 for _ in servers.iterdir()) if servers.is_dir() else 0
+
+
 async def remove(state_dir: Path) -> int:
     """End all servers and remove their disks, namespaces, mounts and loop devices; the number of servers.
 
     Raises `DriverError` where something cannot be removed; what can be is.
     """
-    servers = state_dir / "servers"
-    count = sum(1 for _ in servers.iterdir()) if servers.is_dir() else 0
+    count = servers_in(state_dir)
     driver = SandboxDriver(state_dir)
     nothing: Mapping[int, tuple[str, int]] = {}
     try:
