@@ -66,6 +66,22 @@ def test_a_template_with_nested_files_and_environments_is_valid(folder: Path, mo
     assert (answer.exit_code, answer.output) == (0, f"{folder}/root.yaml: valid\n")
 
 
+def test_what_an_environment_says_of_a_resource_that_is_not_there_is_a_warning_in_its_line(folder: Path) -> None:
+    for name, resource in (("good", "inner"), ("bad", "iner"), ("last", "map*")):
+        text = f"resource_registry:\n  resources:\n    {resource}: {{hooks: pre-create}}\n"
+        (folder / f"{name}.yaml").write_text(text)
+    words = [word for name in ("good", "bad", "last") for word in ("-e", folder / f"{name}.yaml")]
+    answer = run("validate", folder / "root.yaml", "-e", folder / "env/env.yaml", *words)
+    assert answer.exit_code == 0
+    assert (
+        "bad.yaml:3:5: warning: resource_registry.resources.iner: There is no resource 'iner' (did you mean 'inner'?): "
+        "its hooks stop nothing. [unmatched-resource]\n"
+        "    3 |     iner: {hooks: pre-create}\n"
+    ) in answer.output
+    assert "root.yaml: valid, 1 warning\n" in answer.output
+    assert run("validate", "--strict", folder / "root.yaml", "-e", folder / "env/env.yaml", *words).exit_code == 1
+
+
 def test_f107_a_fault_is_shown_in_its_line_with_a_caret(folder: Path) -> None:
     (folder / "root.yaml").write_text(ROOT.replace("      size: 8", "      sise: 8"))
     (folder / "lib/nested.yaml").write_text(NESTED.replace("{length:", "{lenght:"))

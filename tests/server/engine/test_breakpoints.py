@@ -271,3 +271,46 @@ async def test_f021_whoever_reads_the_event_can_clear_the_hook(engine: Any) -> N
             await asyncio.sleep(0)
         await engine.signal(stack, "a", unset_hook="pre-create")
         await engine.reached(stack, "CREATE_COMPLETE")
+
+
+# --- hooks for what is not there --------------------------------------------------------------------------------
+
+
+async def begun(engine: Any, stack: StackIdentity) -> list[str]:
+    """The reasons with which the operations on a stack began."""
+    found = await reasons(engine, stack, stack.name)
+    return [text for status, text in found if status.endswith("_IN_PROGRESS")]
+
+
+async def test_a_hook_of_a_resource_that_is_not_there_is_told_when_an_operation_begins(engine: Any) -> None:
+    stack = await engine.create(
+        "s", template(web={"type": "OS::Heat::None"}), environment=hooks("pre-create", of="wob")
+    )
+    await engine.reached(stack, "CREATE_COMPLETE")
+    await engine.update(stack, template(), environment=hooks("pre-update", of="x*"))
+    await engine.reached(stack, "UPDATE_COMPLETE")
+    await engine.update(stack, template(), environment=hooks("post-delete", of="a"))
+    await engine.reached(stack, "UPDATE_COMPLETE")
+    assert await begun(engine, stack) == [
+        "Stack CREATE started. Warning: There is no resource 'wob' (did you mean 'web'?): its hooks stop nothing.",
+        "Stack UPDATE started. Warning: No resource matches 'x*': its hooks stop nothing.",
+        "Stack UPDATE started",
+    ]
+
+
+async def test_hooks_of_nested_resources_are_told_only_where_nothing_in_the_tree_is_meant(engine: Any) -> None:
+    """Patterns hold for all stacks below; a protection of nothing is told, too."""
+    inner = "{heat_template_version: 2021-04-16, resources: {x: {type: OS::Heat::None}}}"
+    registry = {
+        "x*": {"hooks": "pre-delete"},
+        "y*": {"hooks": "pre-delete"},
+        "n": {"x": {"hooks": "pre-delete"}, "z": {"restricted_actions": "replace"}},
+    }
+    environment = {"resource_registry": {"resources": registry}}
+    stack = await engine.create("s", template(n={"type": "n.yaml"}), environment=environment, files={"n.yaml": inner})
+    await engine.reached(stack, "CREATE_COMPLETE")
+    (text,) = await begun(engine, stack)
+    assert text.split("Warning: ")[1:] == [
+        "There is no resource 'n.z': its restricted actions protect nothing. ",
+        "No resource matches 'y*': its hooks stop nothing.",
+    ]

@@ -11,6 +11,7 @@ from calor.server.authoring.limits import beyond_defaults
 from calor.server.authoring.schema_keys import keys_in_properties
 from calor.server.authoring.texts import load
 from calor.server.authoring.tosca_sources import tosca_at
+from calor.server.authoring.unmatched import in_their_lines
 from calor.server.engine.revision.blueprint import Blueprint, draw
 from calor.server.engine.revision.nested_checks import Findings, check_tree
 from calor.server.engine.revision.template_type import parsed
@@ -188,7 +189,9 @@ def _whole(
             drawn = draw(model, registry, bundle.texts, unknown)
             report.blueprint = drawn if drawn.graph.requires.keys() == model.resources.keys() else None  # a circle
             report.resources = check_tree(drawn, registry, DEPTH, unknown, findings).resources
-            (report.problems if wanted.strict else report.warnings).extend(findings.unmatched.told())
+            environments = [bundle.name_of(path.absolute()) for path in wanted.environments]
+            told = in_their_lines(findings.unmatched.told(), {one: report.texts[one] for one in environments})
+            (report.problems if wanted.strict else report.warnings).extend(told)
     except CalorError as error:
         found = problems_of(error, name)
         is_let = {wanted.allow_unknown_types: UNKNOWN_TYPE}.get(True)

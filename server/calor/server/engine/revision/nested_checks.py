@@ -9,6 +9,7 @@ from calor.server.engine.revision.blueprint import Blueprint, converted, draw, e
 from calor.server.engine.revision.kinds import typed
 from calor.server.engine.revision.nested_sources import known, surroundings
 from calor.server.engine.revision.template_type import TemplateType, parsed
+from calor.server.engine.revision.unmatched import Unmatched
 from calor.server.errors import BadRequest, InvalidInput, Problem, RequestLimitExceeded
 from calor.server.resources.base import Incarnation, Nested, Registry, ResourceType
 from calor.server.template import (
@@ -21,6 +22,7 @@ from calor.server.template import (
     has_unknown,
     parse_template,
 )
+from calor.server.template.binding import WRONG
 from calor.server.template.source import Source, dotted
 from calor.server.template.stages import together
 
@@ -34,7 +36,7 @@ _OF_VALUES = frozenset({"property-value", "parameter-value", "unknown-type"})
 class Findings:
     """``resources`` counts the whole tree, as far as it is known; ``deferred`` are those that need a trust, and
     ``speaks_to_cloud`` says whether any of them may ask a cloud for anything. ``faults`` are those of nested templates
-    themselves, ``problems`` what is found in what could be read."""
+    themselves, ``problems`` what is found in what could be read; ``unmatched`` what the environment says in vain."""
 
     faults: list[Problem] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -43,6 +45,7 @@ class Findings:
     deferred: list[str] = field(default_factory=list)
     speaks_to_cloud: bool = False
     files: set[str] = field(default_factory=set)
+    unmatched: Unmatched = field(default_factory=Unmatched)
 
 
 def check_tree(
@@ -71,6 +74,7 @@ def _check(
     where: str = "",
 ) -> None:
     _count(blueprint, findings, where)
+    findings.unmatched.note(blueprint, where)
     source = blueprint.model.template.source
     problems, pending = examined(blueprint)
     findings.problems.extend(problems)
@@ -128,18 +132,16 @@ def _within_member(path: str) -> list[str | int]:
 def _where_given(blueprint: Blueprint, name: str, problem: Problem) -> Problem | None:
     """A wrong value of a nested template's parameter, at the property that gives it; None where it was not written
     there."""
-    origin = f" (from {Origin.GIVEN.value})"
     template = blueprint.model.template
     written, prop = template.resources[name].properties, problem.path.partition(".")[2]
-    if problem.code != "parameter-value" or origin not in problem.message:
+    if problem.code != "parameter-value" or f" {WRONG[Origin.GIVEN]}: " not in problem.message:
         return None
     if not isinstance(blueprint.kinds[name], TemplateType) or not isinstance(written, Mapping):
         return None
     if prop not in written or has_call(written[prop]):
         return None
     path = template.path("resources", name, "properties", prop)
-    message = problem.message.replace(origin, "", 1)
-    return template.source.problem(message, path, value=True, code="parameter-value")
+    return template.source.problem(problem.message, path, value=True, code="parameter-value")
 
 
 def generated(name: str) -> str:
@@ -181,11 +183,13 @@ def _child(
         return _drawn(blueprint, name, kind.template, Nested(template="", parameters=values), registry, findings)
     if has_unknown(values):
         findings.speaks_to_cloud = True  # nobody knows yet what will be in it
+        findings.unmatched.is_whole = False
         return None
     me = Incarnation(id="", name=name, type=kind.name, physical_name=name)
     nested = kind.nested(me, typed(kind, values), None, ())
     template, left_out = _sample(nested, generated(name))
     findings.resources += left_out
+    findings.unmatched.is_whole &= not left_out
     return _drawn(blueprint, name, template, nested, registry, findings)
 
 

@@ -6,14 +6,17 @@ from typing import Any
 
 from calor.server.engine.contract.plan_views import PlannedStep, counts_of
 from calor.server.engine.contract.views import Guard, Retained, StackIdentity, StackRequest
+from calor.server.engine.durable.reasons import bounded
 from calor.server.engine.durable.tree import values_of
 from calor.server.engine.reconcile import happenings
+from calor.server.engine.reconcile.failing import followed
 from calor.server.engine.reconcile.operation import Operation
 from calor.server.engine.reconcile.stopping import StopKind, StopReason
 from calor.server.engine.reconcile.tools import Tools
 from calor.server.engine.reconcile.trees import Trees
 from calor.server.engine.revision import requests
 from calor.server.engine.revision.blueprint import Blueprint
+from calor.server.engine.revision.nested_checks import Findings
 from calor.server.engine.revision.requests import Wish
 from calor.server.engine.revision.revisions import Blueprints
 from calor.server.engine.services import (
@@ -62,6 +65,7 @@ class StackService(StackAnswers):
         values = values_of(stack) | {
             "revision_id": revision.id,
             "credentials": self._tools.sealing.secret(kept),
+            "status_reason": _warned(stack.status_reason, findings),
         }
         stack = StackRow(**values)
         event = happenings.of_stack(stack, Action.CREATE, Status.IN_PROGRESS, stack.status_reason, stack.created_at)
@@ -100,7 +104,8 @@ class StackService(StackAnswers):
                 values["disable_rollback"] = request.disable_rollback
             if request.tags is not None or not request.existing:
                 values["tags"] = list(request.tags or ())
-            await self._begin(caller, operation, Action.UPDATE, _stored(revision), **values)
+            reason = _warned("Stack UPDATE started", findings)
+            await self._begin(caller, operation, Action.UPDATE, _stored(revision), status_reason=reason, **values)
 
         await self._change(stack, work)
         return counts_of(steps) if request.guard is not Guard.NONE else None
@@ -158,7 +163,7 @@ class StackService(StackAnswers):
     async def _begin(self, caller: Caller, operation: Operation, action: Action, *more: Write, **values: Any) -> None:
         """Make the root IN_PROGRESS; durable when it returns, so that a read right after shows it (F011)."""
         root, now = operation.tree.root, self._tools.clock.now()
-        reason = f"Stack {action.value} started"
+        reason = values.setdefault("status_reason", f"Stack {action.value} started")
         values.setdefault("updated_at", now)
         root = await operation.tree.change_stack(
             root.id,
@@ -167,7 +172,6 @@ class StackService(StackAnswers):
             happenings.of_stack(root, action, Status.IN_PROGRESS, reason, now),
             action=action,
             status=Status.IN_PROGRESS,
-            status_reason=reason,
             started_at=now,
             **values,
         )
@@ -206,3 +210,8 @@ class StackService(StackAnswers):
 
 def _stored(row: RevisionRow) -> Insert:
     return Insert(Revision, {name: getattr(row, name) for name in RevisionRow.__slots__})
+
+
+def _warned(reason: str, findings: Findings) -> str:
+    """No answer to a client has a place for warnings: what begins an operation, and its event, tell them."""
+    return bounded(followed(reason, " ".join(f"Warning: {one.message}" for one in findings.unmatched.told())))
