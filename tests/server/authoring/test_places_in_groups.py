@@ -39,7 +39,7 @@ def test_an_unknown_property_stands_at_its_key(tmp_path: Path) -> None:
 
 
 def test_a_wrong_value_of_a_members_parameter_stands_where_it_is_written(tmp_path: Path) -> None:
-    message = "The parameter 'size' got a wrong value: 5 is not at most 3."
+    message = "The parameter 'size' has a wrong value: 5 is not at most 3."
     assert places(tmp_path, "member.yaml", "size: 5") == [("t.yaml", 11, 17, message)]
 
 

@@ -2,7 +2,8 @@
 
 import json
 from datetime import timedelta
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 import sqlalchemy as sa
@@ -12,6 +13,7 @@ from playing_guests import SECRET, beat, mark_of, output, run_of, sent, started,
 
 from calor.server.engine.contract.progress_views import RunState
 from calor.server.engine.guests.masking import MASK
+from calor.server.engine.services.retaining import _rows
 from calor.server.engine.services.run_states import percent_of
 from calor.server.errors import BadRequest, Conflict, EntityNotFound
 from calor.server.identity import Caller
@@ -340,3 +342,22 @@ async def test_f031_a_failed_deletion_goes_on_without_a_resource_that_the_cloud_
     await hosts.reached(stack, "DELETE_COMPLETE")
     assert (kept.name, kept.type) == ("host", "Test::Host")
     assert list(world.cloud.records["server"]) == [kept.physical_id]
+
+
+def test_a_nested_stack_is_not_retained_as_a_whole() -> None:
+    class Tree:
+        root = SimpleNamespace(id="root")
+        inner: ClassVar[list[str]] = ["b", "a"]
+
+        def named(self, _stack_id: str, name: str) -> list[Any]:
+            return [SimpleNamespace(name=name, child_id="g-id")]
+
+        def rows_of(self, _stack_id: str) -> list[Any]:
+            return [SimpleNamespace(name=name) for name in self.inner]
+
+    tree: Any = Tree()
+    with pytest.raises(BadRequest, match=r"g is a nested stack, .*: name the resources in it .*, of g/a, g/b"):
+        _rows(tree, "g")
+    Tree.inner = []
+    with pytest.raises(BadRequest, match="g is a nested stack, which cannot be kept as a whole: it is empty"):
+        _rows(tree, "g")

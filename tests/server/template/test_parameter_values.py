@@ -107,3 +107,17 @@ def test_a_name_that_yaml_takes_for_a_boolean_is_a_name() -> None:
     text = "heat_template_version: 2018-08-31\nparameters: {on: {type: string, default: x}}\n"
     text += "outputs: {o: {value: {get_param: on}}}"
     assert bind(parse_template(text)).outputs["o"].value == "x"
+
+
+@pytest.mark.parametrize(
+    ("environment", "given", "said"),
+    [
+        ("", {"p": "x"}, "has a wrong value: "),
+        ("parameters: {p: x}", {}, "has a wrong value in the environment: "),
+        ("parameter_defaults: {p: x}", {}, "has a wrong value in the environment's parameter_defaults: "),
+    ],
+)
+def test_a_wrong_value_is_told_with_where_it_comes_from(environment: str, given: dict[str, str], said: str) -> None:
+    template = parse_template("heat_template_version: 2018-08-31\nparameters: {p: {type: number}}\n")
+    with pytest.raises(InvalidInput, match=f"The parameter 'p' {said}"):
+        bind(template, parse_environment(environment), given)

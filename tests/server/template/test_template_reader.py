@@ -118,10 +118,11 @@ def test_merge_keys_give_way_to_the_maps_own() -> None:
 @pytest.mark.parametrize(
     ("text", "words", "place"),
     [
-        ("a: [", "not valid YAML", (2, 1)),
+        ("a: [", "not valid YAML", (1, 5)),
+        ("a:\n  b: {c: 1,\n    d: {e: 2}\n\n", "which begins in line 2", (3, 14)),
         ("a: 1\n\tb: 2", "not valid YAML: a tab; YAML is indented with spaces", (2, 1)),
         ('{"a": 1,\n "b": [1,,2]}\n\n', "not valid JSON: expecting value", (2, 10)),
-        ('{"a": 1,\n "b": 2\n', "not valid JSON", (3, 1)),
+        ('{"a": 1,\n "b": 2\n', "not valid JSON", (2, 8)),
         ("{a: 1, b: [}", "not valid YAML", (1, 12)),
         ("a: !!python/object:os.system {}", "tag", (1, 4)),
         ("a: !custom x", "tag", (1, 4)),

@@ -29,6 +29,14 @@ from calor.server.template.values import ABSENT, UNKNOWN, Plain, reveal
 
 _CFN_REGION = "ap-southeast-1"  # what Heat shows where no region is configured
 
+WRONG: Mapping[Origin, str] = {
+    Origin.GIVEN: "has a wrong value",
+    Origin.ENVIRONMENT: "has a wrong value in the environment",
+    Origin.PARAMETER_DEFAULTS: "has a wrong value in the environment's parameter_defaults",
+    Origin.DEFAULT: "has a wrong default",
+}
+"""What is said of a parameter, by where its value is from."""
+
 
 @unswept()
 def bind(
@@ -151,8 +159,7 @@ class _Binder:
             except parameters.BadValue as bad:
                 found[name] = unknown
                 if is_sound or origin is not Origin.DEFAULT:
-                    where = " by default" if origin is Origin.DEFAULT else f" (from {origin.value})"
-                    message = f"The parameter {name!r} got a wrong value{where}: {bad}."
+                    message = f"The parameter {name!r} {WRONG[origin]}: {bad}."
                     self.faults.add(message, self.template.path("parameters", name), code="parameter-value")
         return found
 

@@ -44,7 +44,6 @@ def _rows(tree: Tree, name: str) -> list[ResourceRow]:
     nested = next((row for row in rows if row.child_id is not None), None)
     if nested is not None:
         inside = sorted({f"{name}/{row.name}" for row in tree.rows_of(str(nested.child_id))})
-        raise BadRequest(
-            f"{name} is a nested stack: name what is in it to retain, of {', '.join(inside) or 'nothing'}."
-        )
+        left = f"name the resources in it that are to be kept, of {', '.join(inside)}" if inside else "it is empty"
+        raise BadRequest(f"{name} is a nested stack, which cannot be kept as a whole: {left}.")
     return rows
