@@ -110,7 +110,8 @@ def _environment(record: Mapping[str, Any], path: Path) -> Environment:
     if not used:
         return Environment()
     file = _root(path) / used
-    return Bundle(path.parent).registry(parse_environment(file.read_text(errors="replace")), file)
+    text = file.read_text(errors="replace")
+    return Bundle(path.parent).registry(parse_environment(text), file, text)
 
 
 def _validated(
@@ -319,7 +320,7 @@ def _of_environment(path: Path, name: str, record: Mapping[str, Any], judge: Jud
     if found.refusal is not None:
         return
     if "files" in record:
-        files = attempt(lambda: _files(path, lambda bundle: bundle.registry(parse_environment(text), path)))
+        files = attempt(lambda: _files(path, lambda bundle: bundle.registry(parse_environment(text), path, text)))
         yield judge.verdict("env: files", name, record, _read("files", record), [files])
     for field in ("parameters", "parameter_defaults", "resource_registry"):
         if field in record:
