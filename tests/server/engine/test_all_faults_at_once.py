@@ -201,7 +201,7 @@ WANTED = [
     "template:4 parameter-value",
     "template:4 unknown-property",
     "template:9 unknown-property",
-    "three.yaml:3 not-yaml",
+    "three.yaml:2 not-yaml",
     "two.yaml:2 template-section",
     "two.yaml:4 unknown-property",
 ]
