@@ -101,7 +101,8 @@ def parsed(template: Mapping[str, Any] | str, settings: Settings, file: str = "t
 
 
 def environment_of(request: StackRequest, template: Template | None = None) -> Environment:
-    """As far as it can be read, with its faults. ``template`` says of what type the parameters are that several files give values of."""
+    """As far as it can be read, with its faults. ``template`` says of what type the parameters are that several files
+    give values of."""
     if request.environment_files is None:
         return parse_environment(request.environment, lenient=True)
     missing = [name for name in request.environment_files if name not in request.files]
