@@ -138,7 +138,7 @@ def test_f100_gzip_and_latin_1_parts_arrive_byte_for_byte(boot) -> None:
     latin = '#!/bin/sh\ncp "$0" /latin-as-run # é\n'.encode("latin-1")
     message = MIMEMultipart()
     for name, subtype, content in (
-        ("packed.sh", "gzip", gzip.compress(SCRIPT.encode())),
+        ("packed.sh", "gzip", gzip.compress(SCRIPT.encode(), mtime=0)),
         ("latin.sh", "octet-stream", latin),
     ):
         part = MIMEApplication(content, subtype)
