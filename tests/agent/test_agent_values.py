@@ -137,16 +137,16 @@ def test_every_place_moves_with_the_root(tmp_path):
 
 def test_an_attempt_has_one_start_only(tmp_path):
     attempt = attempts.Attempt(str(tmp_path))
-    assert attempt.outcome() is None
+    assert attempt.outcome("boot-1") is None
     handle = attempt.take("boot-1")
     assert handle is not None
     assert attempt.take("boot-1") is None
     assert attempt.is_supervised
-    assert attempt.outcome() is None
+    assert attempt.outcome("boot-1") is None
     os.close(handle)
     assert attempt.take("boot-1") is None
     assert not attempt.is_supervised
-    found = attempt.outcome()
+    found = attempt.outcome("boot-1")
     assert found is not None
     assert found.outcome == attempts.INTERRUPTED
 
