@@ -42,10 +42,7 @@ class Listener:
             request.close_connection = True
             return
         status, content = answer if isinstance(answer, tuple) else (answer, b"no comment")
-        request.send_response(status)
-        request.send_header("Content-Length", str(len(content)))
-        request.end_headers()
-        request.wfile.write(content)
+        quiet_http.answer(request, status, content)
 
     def close(self) -> None:
         self._http.close()

@@ -36,3 +36,10 @@ class Server(ThreadingHTTPServer):
 
 def body_of(request: BaseHTTPRequestHandler) -> bytes:
     return request.rfile.read(int(request.headers.get("Content-Length") or 0))
+
+
+def answer(request: BaseHTTPRequestHandler, status: int, content: bytes) -> None:
+    request.send_response(status)
+    request.send_header("Content-Length", str(len(content)))
+    request.end_headers()
+    request.wfile.write(content)

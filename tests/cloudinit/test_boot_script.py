@@ -54,10 +54,7 @@ class Server:
     def _answer(self, request: BaseHTTPRequestHandler) -> None:
         status, content = self.answers[min(self.asked, len(self.answers) - 1)]
         self.asked += 1
-        request.send_response(status)
-        request.send_header("Content-Length", str(len(content)))
-        request.end_headers()
-        request.wfile.write(content)
+        quiet_http.answer(request, status, content)
 
     def close(self) -> None:
         self._http.close()
