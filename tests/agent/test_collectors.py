@@ -286,6 +286,32 @@ def test_a_server_that_is_never_reached_is_stood_in_for_by_the_metadatas_transpo
     assert not (guest.state / "runs/run-n").exists(), "what has stood in once goes on, so that nothing runs twice"
 
 
+def test_what_has_stood_in_is_not_ended_by_a_server_that_is_reached_later(server, guest, deployment, eventually):
+    server.routes["/sig"] = lambda *_: (200, {}, b"")
+    begun, go = guest.root / "begun", guest.root / "go"
+    one = plain(
+        deployment("s", f"#!/bin/sh\ntouch {begun}\nwhile [ ! -e {go} ]; do sleep 0.1; done\necho to its end\n"),
+        deploy_signal_transport="TEMP_URL_SIGNAL",
+        deploy_signal_id=server.url + "/sig",
+        deploy_signal_verb="PUT",
+    )
+    server.routes["/doc"] = lambda *_: (200, {}, json.dumps({"deployments": [one]}).encode())
+    left(
+        guest.root,
+        "/var/lib/heat-cfntools/cfn-init-data",
+        {"os-collect-config": {"request": {"metadata_url": server.url + "/doc"}}},
+    )
+    server.faults["enrol"] = 503
+    server.cancelled = ["config-s"]  # as a server says that does not know where the run came from
+    guest.configure(server=server.url, instance_id="i-1", bootstrap_token="boot", standby_after=0.5, heartbeat=1)
+    guest.start()
+    eventually(begun.exists)
+    server.faults.clear()
+    eventually(lambda: len(server.heartbeats) > 1, 20)
+    go.touch()
+    eventually(lambda: [body for _, path, _, body in server.requests if path == "/sig" and b"to its end" in body])
+
+
 def test_a_server_that_was_reached_is_not_stood_in_for(server, guest, deployment, eventually):
     server.routes["/doc"] = lambda *_: (200, {}, json.dumps({"deployments": [plain(deployment("x", "true"))]}).encode())
     request = {"request": {"metadata_url": server.url + "/doc"}}

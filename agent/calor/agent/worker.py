@@ -93,7 +93,8 @@ class Worker:
         return True
 
     def cancel(self, run_ids: List[str]) -> None:
-        """The runs that the server wants ended, as its last answer to a heartbeat names them."""
+        """The runs that the server wants ended, as its last answer to a heartbeat names them. That of another source is
+        not its to end."""
         if set(run_ids) != self._told_to_end:
             self._told_to_end = set(run_ids)
             self.wake()
@@ -142,7 +143,7 @@ class Worker:
         self._keep_data()
         wanted = {deployment.run_id: (native, deployment) for native, deployment in self.pending()}
         cancelled = {run_id for _, collection in list(self._wanted.values()) for run_id in collection.cancelled}
-        cancelled |= self._told_to_end
+        cancelled |= {one for one in self._told_to_end if one not in wanted or wanted[one][0]}
         if self._is_busy(wanted if heard else None, cancelled):
             return 0.05 if time.monotonic() - self._since < 10 else 0.2
         if self._withdrawals.step({name: found.deployments for name, (_, found) in list(self._wanted.items())}):

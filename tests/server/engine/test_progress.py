@@ -223,6 +223,16 @@ async def test_a_run_that_no_guest_was_told_of_is_cancelled_at_once_and_never_to
     assert await hosts.orchestrator._tools.deployments.heat_json(server_id) == []
 
 
+async def test_a_run_that_came_by_another_transport_is_not_ended(hosts: Any) -> None:
+    """An agent whose server was out of reach goes by its metadata's transport, where a run has the config's id."""
+    _, who, found = await started(hosts)
+    config = found.deployments[0]["id"]
+    foreign = {"run_id": config, "deployment_id": "", "step": "here", "doing": "", "tail": ""}
+    assert await hosts.orchestrator.guests.heartbeat(who, {**beat(found), "running": [foreign]}) == []
+    again = await hosts.orchestrator.guests.deployments(who, since=0, wait=0)
+    assert again.cancelled == []
+
+
 async def test_an_update_ends_the_run_that_it_makes_moot(hosts: Any) -> None:
     stack, who, found = await started(hosts)
     await hosts.orchestrator.guests.heartbeat(who, beat(found))

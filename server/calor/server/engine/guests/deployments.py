@@ -302,11 +302,14 @@ class StoredDeployments:
     async def run_ids(self, server_id: str) -> list[str]:
         return [row.run_id for row, _ in await self._documents(server_id)]
 
-    async def moot(self, server_id: str, running: Sequence[str]) -> list[str]:
-        """The runs that a guest has to end: those running which nobody wants any more, and the cancelled ones."""
+    async def moot(self, server_id: str, running: Sequence[Mapping[str, Any]]) -> list[str]:
+        """The runs that a guest has to end: those ``running`` (as heartbeats name them) which nobody wants any more,
+        and the cancelled ones. One without a deployment's id came by another transport, with an id of its own: it is
+        not ours to end."""
         rows = [row for row, _ in await self._documents(server_id)]
         wanted = {row.run_id for row in rows}
-        return [run for run in running if run not in wanted] + [row.run_id for row in rows if row.cancelled_at]
+        ours = [str(one.get("run_id")) for one in running if one.get("deployment_id")]
+        return [run for run in ours if run not in wanted] + [row.run_id for row in rows if row.cancelled_at]
 
     async def rows(
         self, *, project_id: str | None = None, server_id: str | None = None, config_id: str | None = None

@@ -116,7 +116,7 @@ class GuestService:
         self._tools.contacts.seen(who.resource_id)
         documents = await self._tools.deployments.native_json(server_id)
         self._tools.contacts.told(who.resource_id, [document["calor"]["run_id"] for document in documents])
-        running = [str(item.get("run_id")) for item in self._tools.contacts.of(who.resource_id).running]
+        running = self._tools.contacts.of(who.resource_id).running
         return GuestDeployments(
             version=version,
             deployments=documents,
@@ -129,7 +129,7 @@ class GuestService:
         await self._tools.contacts.heartbeat(who.resource_id, body, running)
         if not running:
             return []
-        return await self._tools.deployments.moot(await self._server_of(who), [str(one["run_id"]) for one in running])
+        return await self._tools.deployments.moot(await self._server_of(who), running)
 
     async def _hidden(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
         """A run as a heartbeat names it, bounded and without secrets. What nobody knows of any more shows no text."""
@@ -140,7 +140,7 @@ class GuestService:
             masker = await self._tools.secrets.of(row) if row is not None and row.run_id == run_id else None
         texts = {name: bounded(str(item.get(name) or ""), LONGEST_TEXT) for name in ("step", "doing", "tail")}
         shown = {name: masker.text(text) if masker is not None else "" for name, text in texts.items()}
-        return {"run_id": run_id, "deployment_id": str(item.get("deployment_id")), **shown}
+        return {"run_id": run_id, "deployment_id": str(item.get("deployment_id") or ""), **shown}
 
     async def output(self, who: InstanceIdentity, body: Mapping[str, Any]) -> Mapping[str, int] | None:
         self._tools.contacts.seen(who.resource_id)
